@@ -1,0 +1,30 @@
+# Each target is enough on a machine with Python 3.11 and make: it makes .venv, installs, and runs.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint all clean
+
+demo: .venv/.demo
+	.venv/bin/unseen demo --out demo
+
+test: .venv/.dev
+	.venv/bin/python -m pytest -q -n 2 $(ARGS)
+
+lint: .venv/.dev
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/pyright
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: .venv/bin/python pyproject.toml
+	$(PIP) -e '.[report]'
+	touch $@
+
+.venv/.dev: .venv/bin/python pyproject.toml
+	$(PIP) -e '.[dev]'
+	touch $@ .venv/.demo
+
+clean:
+	rm -rf .venv demo

@@ -1,0 +1,36 @@
+"""Zero-shot learning: recognise and retrieve classes for which there is no training example."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+from unseen import metrics
+from unseen.classes import ClassTable
+from unseen.datasets import (
+    ZeroShotDataset,
+    digit_splits,
+    load_digits_zero_shot,
+    make_zero_shot,
+    read_dataset,
+)
+from unseen.errors import InputError
+from unseen.estimators import ESZSL
+from unseen.protocols import evaluate
+from unseen.selection import ClassHoldout, tune
+from unseen.storage import load
+
+__all__ = [
+    "ESZSL",
+    "ClassHoldout",
+    "ClassTable",
+    "InputError",
+    "ZeroShotDataset",
+    "digit_splits",
+    "evaluate",
+    "load",
+    "load_digits_zero_shot",
+    "make_zero_shot",
+    "metrics",
+    "read_dataset",
+    "tune",
+]

@@ -1,0 +1,56 @@
+"""The command line. Results go to standard output, progress and errors to standard error.
+
+Exit codes: 0 done, 1 the data or a file cannot be used, 2 the command was not understood,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from unseen import __version__
+from unseen.cli import about, models
+from unseen.errors import InputError, MissingExtraError
+
+app = typer.Typer(
+    name="unseen",
+    help="Recognise and retrieve classes without a single training example.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with 'unseen demo'. For your own data: 'unseen check FOLDER', then 'unseen fit'.",
+)
+for command in (about.demo, about.check, models.fit, models.predict, models.retrieve):
+    app.command()(command)
+for command in (models.evaluate, models.tune, about.methods, about.datasets):
+    app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"unseen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Recognise and retrieve classes without a single training example."""
+
+
+def main() -> None:
+    """Run the command line; what a user can mend is one sentence, not a traceback."""
+    try:
+        app()
+    except (InputError, MissingExtraError) as error:
+        sys.stderr.write(f"Error: {error}\n")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(130)

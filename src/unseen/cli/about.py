@@ -1,0 +1,128 @@
+"""Commands that show and explain: demo, check, methods, datasets."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.models import Json
+from unseen.cli.output import percent, say, show, show_json, working
+from unseen.datasets import EMBEDDED, examine
+from unseen.estimators import METHODS
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("demo"),
+    json: Json = False,
+) -> None:
+    """Learn seven handwritten digits, recognise the other three; tables and a page with pictures.
+
+    Needs no files.
+    """
+    from unseen.report.demo import run_demo, write_demo
+
+    with working("training on seven digits, testing on three"):
+        result = run_demo()
+        page = write_demo(result, out)
+    if json:
+        show_json(result.as_dict() | {"page": str(page)})
+        return
+    show(
+        f"Recognition of digits never seen in training ({', '.join(result.unseen)})",
+        ["method", "per-class top-1", "chance", "mAP", "all 120 splits", "seconds"],
+        [
+            [row.method, percent(row.evaluation.per_class_accuracy), percent(row.evaluation.chance),
+             percent(row.evaluation.mean_average_precision),
+             f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
+             f"{row.seconds:.2f}"]
+            for row in result.rows
+        ],
+    )  # fmt: skip
+    best = result.best
+    show(
+        f"Retrieval with {best.method}: the digit's description in, images out",
+        ["digit", "images", "average precision", "right among the first 5"],
+        [
+            [c.name, c.rows, percent(c.average_precision), result.hits[c.name]]
+            for c in best.evaluation.by_class
+        ],
+    )
+    say(f"A page with pictures: {page}")
+
+
+def check(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A folder or a .npz file.")],
+    json: Json = False,
+) -> None:
+    """Read a data set and say in plain words what was found and what is wrong.
+
+    The exit code is 1 if the data cannot be used.
+    """
+    if data in EMBEDDED and not Path(data).exists():
+        say(f"{data} is embedded in unseen and needs no check.")
+        return
+    with working(f"reading {data}"):
+        findings = examine(data)
+    facts = {} if findings.dataset is None else findings.dataset.facts()
+    if json:
+        found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
+        show_json({"usable": not findings.wrong, **found, "facts": facts})
+    else:
+        for heading, lines in (
+            ("Found", findings.found), ("Odd", findings.odd), ("Wrong", findings.wrong),
+        ):  # fmt: skip
+            if lines:
+                say(f"{heading}:")
+                for line in lines:
+                    say(f"  - {line}")
+        if facts:
+            show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
+        say(
+            "The data set cannot be used yet; docs/own-data.md shows the layout."
+            if findings.wrong
+            else f"The data set can be used: unseen fit {data} --out model.unseen"
+        )
+    if findings.wrong:
+        raise typer.Exit(1)
+
+
+def methods(json: Json = False) -> None:
+    """List the methods with their parameters."""
+    described = {
+        name: {
+            "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
+            "parameters": kind().get_params(),
+            "grid": kind.default_grid(),
+        }
+        for name, kind in METHODS.items()
+    }
+    if json:
+        show_json(described)
+        return
+    rows = []
+    for name, facts in described.items():
+        parameters = "\n".join(f"{k}={v}" for k, v in facts["parameters"].items())
+        rows.append([name, facts["summary"], parameters])
+    show("Methods", ["name", "what it is", "parameters (--set)"], rows)
+
+
+def datasets(json: Json = False) -> None:
+    """List the embedded data sets."""
+    found = {name: make() for name, make in EMBEDDED.items()}
+    if json:
+        show_json({name: d.facts() | {"notes": d.notes} for name, d in found.items()})
+        return
+    show(
+        "Embedded data sets",
+        ["name", "rows", "features", "attributes", "seen/unseen classes", "what"],
+        [
+            [name, f["rows"], f["features"], f["attributes"],
+             f"{f['seen classes']} / {f['unseen classes']}", d.notes[0]]
+            for name, d in found.items()
+            for f in [d.facts()]
+        ],
+    )  # fmt: skip
+    say("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")

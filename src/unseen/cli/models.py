@@ -1,0 +1,294 @@
+"""Commands that make or use a model: fit, tune, predict, retrieve, evaluate."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from unseen import files, protocols, selection
+from unseen.classes import ClassTable
+from unseen.cli.output import percent, say, show, show_evaluation, show_json, working
+from unseen.datasets import ZeroShotDataset, open_dataset, read_features
+from unseen.errors import InputError, nearest
+from unseen.estimators import ZeroShotClassifier, method
+from unseen.storage import load
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="A data set: a folder, a .npz file, or the name of an embedded one."
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
+Rows = Annotated[
+    str,
+    typer.Argument(metavar="FEATURES", help="A feature file, or a data set whose rows to use."),
+]
+Method = Annotated[
+    str, typer.Option("--method", "-m", help="The method; 'unseen methods' lists them.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program, not tables.")]
+Candidates = Annotated[
+    str,
+    typer.Option(
+        help="Classes to choose among: unseen, seen, all, or names separated by commas. "
+        "By default the unseen ones, if the model knows any."
+    ),
+]
+NewClasses = Annotated[
+    Path | None,
+    typer.Option("--classes", help="A class table with further classes that the model may name."),
+]
+
+
+def fit(
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
+    method_name: Method = "eszsl",
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Train a model on the seen classes of a data set and save it.
+
+    Example: unseen fit birds/ --method eszsl --set row_penalty=0.01 --out birds.unseen
+    """
+    dataset = open_dataset(data)
+    model = method(method_name)(**_parameters(method(method_name), set_))
+    X, y = dataset.training_set()
+    start = time.perf_counter()
+    with working(f"fitting {method_name} on {y.size:,} rows"):
+        model.fit(X, y, classes=dataset.classes)
+    seconds = time.perf_counter() - start
+    model.save(out)
+    _report_fit(model, method_name, y.size, seconds, out, json)
+
+
+def _report_fit(
+    model: ZeroShotClassifier, name: str, n_rows: int, seconds: float, out: Path, json: bool
+) -> None:
+    n_seen, n_unseen = model.seen_classes_.size, model.unseen_classes_.size
+    if json:
+        facts = {"method": name, "parameters": model.get_params(), "rows": n_rows}
+        show_json(facts | {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)})
+        return
+    say(f"{name} trained on {n_rows:,} rows of {n_seen} classes in {seconds:.2f} s: {out}")
+    if n_unseen:
+        say(f"It can now recognise {n_unseen} classes it has never seen.")
+    else:
+        say("Every class of the table has rows. Give new classes to 'predict' with --classes.")
+
+
+def tune(
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Save the best model, fitted on all rows.")
+    ] = None,
+    method_name: Method = "eszsl",
+    set_: Set = None,
+    hold_out: Annotated[
+        float, typer.Option(help="Classes held out each time: a number, or a share below 1.")
+    ] = 0.2,
+    splits: Annotated[int, typer.Option(min=1, help="How many times classes are held out.")] = 3,
+    scoring: Annotated[
+        str, typer.Option(help=" or ".join(selection.SCORINGS))
+    ] = "per_class_accuracy",
+    jobs: Annotated[int, typer.Option(help="Settings tried at once; -1 for all cores.")] = 1,
+    json: Json = False,
+) -> None:
+    """Choose parameters by holding out seen classes; the unseen ones take no part.
+
+    Example: unseen tune birds/ --out birds.unseen
+    """
+    dataset = open_dataset(data)
+    kind = method(method_name)
+    fixed = _parameters(kind, set_)
+    grid = {k: v for k, v in kind.default_grid().items() if k not in fixed}
+    X, y = dataset.training_set()
+    tuning = selection.tune(
+        kind(**fixed), X, y, dataset.classes, grid,
+        cv=selection.ClassHoldout(hold_out, splits),
+        scoring=scoring, n_jobs=jobs, progress=not json,
+    )  # fmt: skip
+    if out is not None:
+        tuning.estimator.save(out)
+    if json:
+        trials = [
+            {"parameters": t.parameters, "mean": t.mean, "scores": t.scores, "error": t.error}
+            for t in tuning.trials
+        ]
+        show_json({"scoring": scoring, "best": tuning.best_parameters, "trials": trials})
+        return
+    _show_tuning(tuning, method_name)
+    say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
+        "Nothing was saved; --out FILE saves the best model.")  # fmt: skip
+
+
+def _show_tuning(tuning: selection.Tuning, name: str) -> None:
+    names = sorted({k for t in tuning.trials for k in t.parameters})
+    rows = [
+        [*(t.parameters.get(k, "") for k in names), t.error or f"{percent(t.mean)}",
+         "-" if t.error else percent(t.deviation)]
+        for t in tuning.trials[:10]
+    ]  # fmt: skip
+    title = f"{name}: best {len(rows)} of {len(tuning.trials)} settings on held-out seen classes"
+    show(title, [*names, tuning.scoring, "sd"], rows)
+
+
+def predict(
+    model_file: Model,
+    features: Rows,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write all predictions to this .csv file.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many candidates to name for a row.")] = 1,
+    candidates: Candidates = "",
+    classes: NewClasses = None,
+    json: Json = False,
+) -> None:
+    """Name the class of each row, among classes that had no training rows.
+
+    Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
+    """
+    model, X = _model_and_rows(model_file, features, classes)
+    with working(f"predicting {X.shape[0]:,} rows"):
+        best = model.top_k(X, top, _candidate_list(candidates, model))
+    header = ["row", *(f"{w} {k}" for k in range(1, top + 1) for w in ("class", "score"))]
+    header = ["row", "class", "score"] if top == 1 else header
+    lines = (
+        [row, *(cell for pair in zip(names, scores, strict=True) for cell in pair)]
+        for row, (names, scores) in enumerate(
+            zip(best.names.tolist(), best.scores.tolist(), strict=True)
+        )
+    )
+    _deliver(header, lines, X.shape[0], out, json, "Predictions")
+
+
+def retrieve(
+    model_file: Model,
+    features: Rows,
+    name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the ranking to this .csv file.")
+    ] = None,
+    classes: NewClasses = None,
+    json: Json = False,
+) -> None:
+    """Find the rows that fit the description of a class best.
+
+    Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
+    """
+    model, X = _model_and_rows(model_file, features, classes)
+    with working(f"ranking {X.shape[0]:,} rows"):
+        ranking = model.rank(name, X, min(k, X.shape[0]))
+    lines = (
+        [place, row, score]
+        for place, (row, score) in enumerate(
+            zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True), start=1
+        )
+    )
+    title = f"Rows that fit {name!r} best"
+    _deliver(["place", "row", "score"], lines, ranking.rows.size, out, json, title)
+
+
+def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
+    """Measure a model on the unseen classes of a data set: recognition and retrieval.
+
+    Example: unseen evaluate birds.unseen birds/
+    """
+    model, dataset = load(model_file), open_dataset(data)
+    _check_columns(model, dataset)
+    with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
+        result = protocols.evaluate(model, dataset)
+    if json:
+        show_json(result.as_dict())
+    else:
+        show_evaluation(f"{type(model).__name__} on {dataset.name}", result)
+
+
+# -- shared -------------------------------------------------------------------------------------
+
+
+def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
+    """Parameters from NAME=VALUE; a value is a Python literal, else a string."""
+    known = kind().get_params()
+    parameters = {}
+    for setting in settings or []:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting}: write NAME=VALUE")
+        if name not in known:
+            raise InputError(f"{kind.__name__} has no parameter {name!r}{nearest(name, known)}")
+        try:
+            parameters[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            parameters[name] = text
+    return parameters
+
+
+def _model_and_rows(
+    model_file: Path, features: str, classes: Path | None
+) -> tuple[ZeroShotClassifier, np.ndarray]:
+    model = load(model_file)
+    if classes is not None:
+        model = model.reveal(ClassTable.read(classes))
+    if _is_dataset(features):
+        dataset = open_dataset(features)
+        _check_columns(model, dataset)
+        return model, dataset.X
+    return model, read_features(features, model.n_features_in_)
+
+
+def _is_dataset(features: str) -> bool:
+    return not Path(features).exists()
+
+
+def _check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:
+    if dataset.X.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"data set {dataset.name!r} has {dataset.X.shape[1]} feature columns, the model was "
+            f"trained on {model.n_features_in_}"
+        )
+
+
+def _candidate_list(text: str, model: ZeroShotClassifier) -> Any:
+    if not text:
+        return None
+    if text in ("all", "seen", "unseen"):
+        return text
+    # A name may hold a comma itself.
+    return [text] if text in model.class_table_ else [t.strip() for t in text.split(",")]
+
+
+def _deliver(
+    header: list[str], lines: Any, n_lines: int, out: Path | None, json: bool, title: str
+) -> None:
+    """Write lines to a file, print them as JSON, or show the first of them."""
+    if out is not None:
+        if out.suffix != ".csv":
+            raise InputError(f"{out}: predictions are written as .csv")
+        with files.writing(out) as temporary, temporary.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            writer.writerows(lines)
+        say(f"{n_lines:,} lines: {out}")
+    elif json:
+        show_json([dict(zip(header, line, strict=True)) for line in lines])
+    else:
+        rows = [
+            [f"{c:.4g}" if isinstance(c, float) else c for c in line]
+            for line, _ in zip(lines, range(20), strict=False)
+        ]
+        show(title, header, rows)
+        if n_lines > 20:
+            say(f"... and {n_lines - 20:,} more; --out FILE.csv writes all of them.")

@@ -1,0 +1,143 @@
+"""One shape for every data set: rows, labels, class table, split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from unseen.blocks import array_blocks
+from unseen.classes import ClassTable, as_names
+from unseen.errors import InputError, listed
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroShotDataset:
+    """Rows X (N x d_t) with labels y, a class table, and which classes are kept as unseen.
+
+    Rows of unseen classes are for testing only. `test_rows` are rows of seen classes that are kept
+    out of training too, for the generalised setting. `images` (N x height x width, grey) or
+    `image_paths` go with the rows and are for display alone. `notes` say where the data come from
+    and what was noticed while reading them.
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    classes: ClassTable
+    unseen: np.ndarray
+    test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    images: np.ndarray | None = None
+    image_paths: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        labels = as_names(self.y, "labels")
+        unseen = np.unique(as_names(self.unseen, "unseen classes")) if len(self.unseen) else []
+        object.__setattr__(self, "y", labels)
+        object.__setattr__(self, "unseen", np.asarray(unseen, dtype=self.classes.names.dtype))
+        object.__setattr__(self, "test_rows", np.asarray(self.test_rows, dtype=np.intp))
+        _check_rows(self.X, labels)
+        self._check_split()
+
+    def _check_split(self) -> None:
+        self.classes.rows(self.y)
+        for name in self.unseen.tolist():
+            if name not in self.classes:
+                self.classes.select([name])
+        n_rows = self.y.size
+        if self.test_rows.size and not 0 <= self.test_rows.min() <= self.test_rows.max() < n_rows:
+            raise InputError(f"test rows must be between 0 and {n_rows - 1}")
+        for rows, what in ((self.image_paths, "image paths"), (self.images, "images")):
+            if rows is not None and len(rows) != n_rows:
+                raise InputError(f"{n_rows} rows but {len(rows)} {what}")
+        if self.seen.size < 2:
+            raise InputError(
+                f"only {self.seen.size} class has rows to train on ({listed(self.seen.tolist())}): "
+                "at least two are needed"
+            )
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Classes with training rows, sorted."""
+        return np.unique(self.y[self.train_rows])
+
+    @property
+    def train_rows(self) -> np.ndarray:
+        """Rows of seen classes that are not kept for testing."""
+        keep = ~np.isin(self.y, self.unseen)
+        keep[self.test_rows] = False
+        return np.flatnonzero(keep)
+
+    @property
+    def unseen_rows(self) -> np.ndarray:
+        """Rows of unseen classes: the test rows of zero-shot recognition and retrieval."""
+        return np.flatnonzero(np.isin(self.y, self.unseen))
+
+    @property
+    def seen_test_rows(self) -> np.ndarray:
+        """Rows of seen classes kept for testing in the generalised setting."""
+        return np.setdiff1d(self.test_rows, self.unseen_rows)
+
+    def with_unseen(self, unseen: Any) -> ZeroShotDataset:
+        """The same data with other classes kept as unseen."""
+        return replace(self, unseen=np.asarray(list(unseen)))
+
+    def training_set(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and labels to train on."""
+        rows = self.train_rows
+        return self.X[rows], self.y[rows]
+
+    def unseen_set(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and labels of the unseen classes, to test on."""
+        rows = self.unseen_rows
+        if rows.size == 0:
+            raise InputError(
+                f"data set {self.name!r} has no rows of unseen classes to test on: every class "
+                "with rows is used for training; name classes to keep out, one a line, in "
+                "unseen.txt"
+                if not self.unseen.size
+                else f"data set {self.name!r} has no rows of its unseen classes to test on"
+            )
+        return self.X[rows], self.y[rows]
+
+    def facts(self) -> dict[str, int]:
+        """The numbers of the paper's data-set table, and a few more."""
+        return {
+            "rows": self.y.size,
+            "features": self.X.shape[1],
+            "attributes": self.classes.n_attributes,
+            "classes": self.classes.n_classes,
+            "seen classes": self.seen.size,
+            "unseen classes": np.setdiff1d(self.classes.names, self.seen).size,
+            "training rows": self.train_rows.size,
+            "unseen rows": self.unseen_rows.size,
+            "seen test rows": self.seen_test_rows.size,
+        }
+
+
+def _check_rows(X: np.ndarray, labels: np.ndarray) -> None:
+    if X.ndim != 2:
+        raise InputError(f"features must be a table of rows and columns, not of shape {X.shape}")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise InputError(f"the features are empty: {X.shape[0]} rows of {X.shape[1]} columns")
+    if X.dtype.kind not in "fiub":
+        raise InputError(f"features must be numbers, not {X.dtype}")
+    if X.shape[0] != labels.size:
+        raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels")
+    check_finite(X)
+
+
+def check_finite(X: np.ndarray) -> None:
+    """An error naming the first cell that is NaN or infinite; X is read in blocks."""
+    if X.dtype.kind != "f":
+        return
+    for rows in array_blocks(X):
+        bad = ~np.isfinite(X[rows])
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise InputError(
+                f"the features are NaN or infinite at row {rows.start + row}, column {column} "
+                "(both counted from 0); fill or drop such rows first"
+            )

@@ -1,0 +1,285 @@
+"""A user's own data: one folder, or one .npz file, a data set. docs/own-data.md is its manual."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen import files
+from unseen.classes import ClassTable
+from unseen.datasets.dataset import ZeroShotDataset, check_finite
+from unseen.errors import InputError, listed
+
+FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *files.TABLE_SUFFIXES)
+LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
+CLASS_SUFFIXES = (".npz", ".mat", *files.TABLE_SUFFIXES)
+_LABEL_COLUMNS = ("label", "labels", "class")
+_IMAGE_COLUMNS = ("image", "image_path")
+
+
+@dataclass
+class _Parts:
+    """What has been read of a data set so far; labels and images may stand beside the features."""
+
+    X: np.ndarray | None = None
+    y: np.ndarray | None = None
+    classes: ClassTable | None = None
+    unseen: np.ndarray | None = None
+    test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    image_paths: np.ndarray | None = None
+
+
+@dataclass
+class Findings:
+    """What `examine` saw: what is there, what is odd, and what makes the data unusable."""
+
+    found: list[str] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    dataset: ZeroShotDataset | None = None
+
+
+def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
+    """Read a data set from a folder or a .npz file, or say in one sentence what is wrong."""
+    findings = examine(path)
+    if findings.dataset is None:
+        more = len(findings.wrong) - 1
+        hint = f" (and {more} more; 'unseen check {path}' lists them)" if more else ""
+        raise InputError(findings.wrong[0] + hint)
+    return findings.dataset
+
+
+def read_features(path: str | os.PathLike[str], n_columns: int | None = None) -> np.ndarray:
+    """Rows to predict: a feature file, or the features of a data set; `n_columns` are expected."""
+    given = _existing(path)
+    file: Path = _part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
+    X = _read_features(file)[0]
+    if X.ndim != 2 or X.size == 0:
+        raise InputError(f"{file}: features must be rows and columns, not of shape {X.shape}")
+    if n_columns is not None and X.shape[1] != n_columns:
+        if file.suffix == ".mat" and X.shape[0] == n_columns:
+            X = X.T
+        else:
+            raise InputError(
+                f"{file} has {X.shape[1]} columns, the model was trained on {n_columns}"
+            )
+    check_finite(X)
+    return X
+
+
+def examine(path: str | os.PathLike[str]) -> Findings:
+    """Read all that can be read of a data set, and note everything that is wrong with it."""
+    path = _existing(path)
+    findings, parts = Findings(), _Parts()
+    if path.is_dir():
+        _read_folder(path, parts, findings)
+    elif path.suffix == ".npz":
+        _attempt(findings, lambda: _read_archive(path, parts))
+    else:
+        findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
+    _describe(parts, findings)
+    if not findings.wrong:
+        _attempt(findings, lambda: _assemble(path, parts, findings))
+    if findings.dataset is not None:
+        findings.odd += _oddities(findings.dataset)
+    return findings
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    return path
+
+
+def _attempt(findings: Findings, step: Callable[[], Any]) -> None:
+    try:
+        step()
+    except InputError as error:
+        findings.wrong.append(str(error))
+
+
+# -- reading the parts --------------------------------------------------------------------------
+
+
+def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
+    def features() -> None:
+        path = _part(folder, "features", FEATURE_SUFFIXES)
+        parts.X, parts.y, parts.image_paths = _read_features(path)
+
+    def labels() -> None:
+        path = _part(folder, "labels", LABEL_SUFFIXES, required=parts.y is None)
+        if path is not None:
+            parts.y = _read_labels(path)
+
+    def classes() -> None:
+        parts.classes = ClassTable.read(_part(folder, "classes", CLASS_SUFFIXES))
+
+    def lists() -> None:
+        if (folder / "unseen.txt").exists():
+            parts.unseen = _name_list(folder / "unseen.txt")
+        if (folder / "test_rows.txt").exists():
+            parts.test_rows = _row_numbers(folder / "test_rows.txt")
+        if (folder / "images.txt").exists():
+            parts.image_paths = np.array(files.read_lines(folder / "images.txt"))
+        if parts.image_paths is not None:
+            parts.image_paths = np.array([str(folder / p) for p in parts.image_paths])
+
+    for step in (features, labels, classes, lists):
+        _attempt(findings, step)
+
+
+def _part(folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True) -> Any:
+    """The one file of this stem in a folder."""
+    found = [folder / (stem + s) for s in suffixes if (folder / (stem + s)).exists()]
+    if len(found) > 1:
+        raise InputError(f"{folder} has {listed(p.name for p in found)}: keep one of them")
+    if not found and required:
+        names = ", ".join(stem + s for s in suffixes)
+        raise InputError(f"{folder} has no {stem} file: one of {names} is needed")
+    return found[0] if found else None
+
+
+def _read_features(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Features, with labels and image paths where the file has them too."""
+    if path.suffix not in FEATURE_SUFFIXES:
+        raise InputError(
+            f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
+        )
+    if path.suffix == ".npy":
+        return files.read_npy(path), None, None
+    if path.suffix in files.TABLE_SUFFIXES:
+        table = files.read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
+        labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
+        return table.numbers, labels, images
+    read = files.read_mat if path.suffix == ".mat" else files.read_npz
+    arrays: dict[str, Any] = read(path)
+    X = np.asarray(files.pick(arrays, ("features", "X"), path, "features"))
+    labels = None if "labels" not in arrays else _as_strings(arrays["labels"])
+    if path.suffix == ".mat" and labels is not None and X.shape[0] != labels.size == X.shape[1]:
+        X = X.T
+    images = _first(arrays, ("image_paths",))
+    return X, labels, None if images is None else np.asarray(images, dtype=str)
+
+
+def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((columns[n] for n in names if n in columns), None)
+
+
+def _read_labels(path: Path) -> np.ndarray:
+    if path.suffix == ".txt":
+        return np.array(files.read_lines(path))
+    if path.suffix == ".npy":
+        return _as_strings(files.read_npy(path))
+    table = files.read_table(path, text=_LABEL_COLUMNS, first_is_text=True)
+    labels = _first(table.text, _LABEL_COLUMNS)
+    return next(iter(table.text.values())) if labels is None else labels
+
+
+def _as_strings(labels: Any) -> np.ndarray:
+    """Labels as names: class tables in files have strings for names, so labels are strings too."""
+    labels = np.ravel(np.asarray(labels))
+    if labels.dtype.kind == "f" and np.all(labels == np.round(labels)):
+        labels = labels.astype(np.int64)
+    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
+
+
+def _name_list(path: Path) -> np.ndarray:
+    return np.array([line for line in files.read_lines(path) if line], dtype=str)
+
+
+def _row_numbers(path: Path) -> np.ndarray:
+    lines = [line for line in files.read_lines(path) if line]
+    bad = next((line for line in lines if not line.isdigit()), None)
+    if bad is not None:
+        raise InputError(f"{path}: {bad!r} is not a row number (whole, counted from 0)")
+    return np.array([int(line) for line in lines], dtype=np.intp)
+
+
+def _read_archive(path: Path, parts: _Parts) -> None:
+    arrays = files.read_npz(path)
+    parts.X = files.pick(arrays, ("features", "X"), path, "features")
+    parts.y = _as_strings(files.pick(arrays, ("labels", "y"), path, "labels"))
+    parts.classes = ClassTable(
+        _as_strings(files.pick(arrays, ("class_names",), path, "class names")),
+        files.pick(arrays, ("class_vectors",), path, "class vectors"),
+        arrays.get("class_attributes"),
+    )
+    if "unseen" in arrays:
+        parts.unseen = _as_strings(arrays["unseen"])
+    if "test_rows" in arrays:
+        parts.test_rows = np.ravel(arrays["test_rows"])
+    if "image_paths" in arrays:
+        parts.image_paths = np.asarray(arrays["image_paths"], dtype=str)
+
+
+# -- putting them together ----------------------------------------------------------------------
+
+
+def _describe(parts: _Parts, findings: Findings) -> None:
+    if parts.X is not None and parts.X.ndim == 2:
+        rows, columns = parts.X.shape
+        findings.found.append(f"features: {rows:,} rows of {columns:,} numbers ({parts.X.dtype})")
+    if parts.y is not None:
+        n_names = np.unique(parts.y).size
+        findings.found.append(f"labels: {parts.y.size:,} labels, {n_names:,} different names")
+    if parts.classes is not None:
+        table = parts.classes
+        findings.found.append(
+            f"class table: {table.n_classes:,} classes, each described by {table.n_attributes:,} "
+            "numbers"
+        )
+    if parts.unseen is not None:
+        findings.found.append(f"unseen classes: {listed(parts.unseen.tolist())}")
+    if parts.test_rows.size:
+        findings.found.append(f"test rows: {parts.test_rows.size:,} rows kept out of training")
+    if parts.image_paths is not None:
+        findings.found.append(f"images: {parts.image_paths.size:,} paths")
+
+
+def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
+    assert parts.X is not None
+    assert parts.y is not None
+    assert parts.classes is not None
+    empty = np.flatnonzero(parts.y == "")
+    if empty.size:
+        raise InputError(f"row {empty[0]} (counted from 0) has no label ({empty.size} in all)")
+    unseen = parts.unseen
+    if unseen is None:
+        unseen = np.setdiff1d(parts.classes.names, parts.y)
+    findings.dataset = ZeroShotDataset(
+        name=path.stem,
+        X=parts.X,
+        y=parts.y,
+        classes=parts.classes,
+        unseen=unseen,
+        test_rows=parts.test_rows,
+        image_paths=parts.image_paths,
+        notes=(f"read from {path}",),
+    )
+
+
+def _oddities(data: ZeroShotDataset) -> list[str]:
+    """Things that do not stop the work but that a user will want to know."""
+    odd = []
+    if data.unseen.size == 0:
+        odd.append(
+            "every class of the table has training rows, so nothing is zero-shot: name classes to "
+            "keep out of training in unseen.txt, or add classes without rows to the class table"
+        )
+    elif data.unseen_rows.size == 0:
+        odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
+    vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
+    if len(vectors) < data.classes.n_classes:
+        twin = vectors[counts.argmax()]
+        twins = data.classes.names[(data.classes.vectors == twin).all(axis=1)]
+        odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
+    names, rows = np.unique(data.y[data.train_rows], return_counts=True)
+    if (rows < 3).any():
+        odd.append(f"fewer than three training rows: {listed(names[rows < 3].tolist())}")
+    return odd

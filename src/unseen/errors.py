@@ -1,0 +1,41 @@
+"""The one kind of error a user meets when what they gave cannot be used."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the message says what, where, and the way out."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional module late, or say which extra installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        top = module.partition(".")[0]
+        raise MissingExtraError(
+            f"{purpose} needs {top}, which is not installed; run: pip install 'unseen[{extra}]'"
+        ) from error
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """A hint naming the closest known spelling of `name`, or an empty string."""
+    spellings = {str(k).casefold(): str(k) for k in known}
+    close = difflib.get_close_matches(str(name).casefold(), list(spellings), n=1, cutoff=0.6)
+    return f"; nearest name: {spellings[close[0]]!r}" if close else ""
+
+
+def listed(names: Iterable[object], most: int = 5) -> str:
+    """Names for a message: the first few, quoted, and how many more."""
+    names = list(names)
+    shown = ", ".join(repr(str(n)) for n in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

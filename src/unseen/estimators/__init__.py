@@ -1,0 +1,23 @@
+"""The methods. A new one is a file in this folder and a line in `METHODS`."""
+
+from __future__ import annotations
+
+from unseen.errors import InputError, nearest
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.eszsl import ESZSL
+
+METHODS: dict[str, type[ZeroShotClassifier]] = {
+    "eszsl": ESZSL,
+}
+
+
+def method(name: str) -> type[ZeroShotClassifier]:
+    """The estimator of a method by the name it has on the command line and in model files."""
+    try:
+        return METHODS[name.casefold()]
+    except KeyError:
+        hint = nearest(name, METHODS)
+        raise InputError(f"unknown method {name!r}{hint}; 'unseen methods' lists them") from None
+
+
+__all__ = ["ESZSL", "METHODS", "ZeroShotClassifier", "method"]

@@ -1,0 +1,275 @@
+"""What every zero-shot classifier of the library shares: the contract towards the user."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from unseen.blocks import array_blocks
+from unseen.classes import ClassTable, as_names
+from unseen.errors import InputError, listed, nearest
+from unseen.metrics import per_class_accuracy
+
+
+class TopK(NamedTuple):
+    """The best candidates of each row: names and scores, both N x k, best first."""
+
+    names: np.ndarray
+    scores: np.ndarray
+
+
+class Ranking(NamedTuple):
+    """The rows that fit one class best: row numbers and scores, best first."""
+
+    rows: np.ndarray
+    scores: np.ndarray
+
+
+class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
+    """A classifier of classes that need not have a single training row.
+
+    A method gives three functions, and the base does the rest:
+
+    - `_fit(X, labels, table)`: learn from rows X (N x d_t), `labels` being row numbers of `table`,
+      which holds the seen classes only;
+    - `_row_codes(X)`: embed a block of rows;
+    - `_class_codes(table)`: embed class descriptions;
+
+    and `_similarity(row_codes, class_codes)` (N x C') if it is not their inner product.
+
+    Attributes after `fit`
+    ----------------------
+    classes_ : the default candidates: the unseen classes if there are any, else the seen ones.
+    seen_classes_, unseen_classes_ : classes of the table with and without training rows.
+    class_table_ : the table of all of them.
+    """
+
+    n_features_in_: int
+    class_table_: ClassTable
+    classes_: np.ndarray
+    seen_classes_: np.ndarray
+    unseen_classes_: np.ndarray
+
+    def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from rows of the seen classes.
+
+        Parameters
+        ----------
+        X : N x d_t rows. An array, a DataFrame, or a memory-mapped array.
+        y : N names of classes.
+        classes : the class table (also a mapping or a DataFrame). Classes without rows are the
+            unseen ones. Without a table each class is described by itself alone (one-hot), which
+            makes this an ordinary classifier.
+        """
+        X = validate_data(self, X, dtype=_dtypes(X))
+        labels = _as_labels(y, X.shape[0])
+        seen = np.unique(labels)
+        if seen.size < 2:
+            raise InputError(
+                f"the labels name only one class, {str(seen[0])!r}: at least two classes are needed"
+            )
+        one_hot = classes is None
+        table = ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes)
+        table.rows(labels)
+        self._set_classes(table, seen)
+        seen_table = table.select(seen)
+        if np.ptp(seen_table.vectors, axis=0).max() == 0:
+            raise InputError(
+                "the class table describes every seen class by the same vector, so nothing can be "
+                "learned from it"
+            )
+        self._fit(X, np.searchsorted(seen, labels), seen_table)
+        return self
+
+    def predict(self, X: Any, candidates: Any = None) -> np.ndarray:
+        """The name of the best candidate for each row.
+
+        `candidates`: None for `classes_`, "all", "seen" or "unseen", a list of names, or a class
+        table of classes that need not be known before.
+        """
+        table = self._candidates(candidates)
+        best = np.concatenate([s.argmax(axis=1) for s in self._score_blocks(X, table)])
+        return table.names[best]
+
+    def similarities(self, X: Any, candidates: Any = None) -> np.ndarray:
+        """The score of each row with each candidate, always N x C'; columns follow `candidates`."""
+        return np.concatenate(list(self._score_blocks(X, self._candidates(candidates))))
+
+    def decision_function(self, X: Any, candidates: Any = None) -> np.ndarray:
+        """`similarities` by the convention of scikit-learn.
+
+        With exactly two candidates it is one column: the score of the second minus the first.
+        """
+        scores = self.similarities(X, candidates)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def top_k(self, X: Any, k: int = 5, candidates: Any = None) -> TopK:
+        """The k best candidates of each row with their scores, best first."""
+        table = self._candidates(candidates)
+        k = _checked_k(k, table.n_classes, "candidates")
+        names, scores = [], []
+        for block in self._score_blocks(X, table):
+            best = np.argsort(-block, axis=1, kind="stable")[:, :k]
+            names.append(table.names[best])
+            scores.append(np.take_along_axis(block, best, axis=1))
+        return TopK(np.concatenate(names), np.concatenate(scores))
+
+    def rank(self, name: Any, X: Any, k: int | None = None) -> Ranking:
+        """Retrieval: the rows of X that fit the class `name` best, all of them or the first k."""
+        scores = self.similarities(X, [name])[:, 0]
+        k = scores.size if k is None else _checked_k(k, scores.size, "rows")
+        best = np.argsort(-scores, kind="stable")[:k]
+        return Ranking(best, scores[best])
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The embedding of rows in which they are compared with classes, N x h."""
+        return np.concatenate([self._row_codes(block) for block in self._row_blocks(X)])
+
+    def transform_classes(self, classes: Any = None) -> np.ndarray:
+        """The embedding of classes (candidates as in `predict`) in the order of the candidates."""
+        return self._class_codes(self._candidates(classes))
+
+    def score(self, X: Any, y: Any, candidates: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Per-class accuracy: the mean over the classes in y of the share of rows that are right.
+
+        This is the field's measure; on balanced classes it equals the plain accuracy.
+        """
+        return per_class_accuracy(y, self.predict(X, candidates))
+
+    def reveal(self, classes: Any) -> Self:
+        """The same model, knowing more classes, without training; this one stays as it is.
+
+        The new classes join the unseen ones, which are then the default candidates.
+        """
+        check_is_fitted(self)
+        revealed = copy.copy(self)
+        revealed._set_classes(self.class_table_.merge(ClassTable.of(classes)), self.seen_classes_)
+        return revealed
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
+        from unseen.storage import save
+
+        save(self, path)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of `transform`."""
+        check_is_fitted(self)
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{k}" for k in range(self._n_codes())], dtype=object)
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """The parameters worth tuning and the values to try."""
+        return {}
+
+    # -- what a method gives --------------------------------------------------------------------
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        raise TypeError(f"{type(self).__name__} must define _fit")
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} must define _row_codes")
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} must define _class_codes")
+
+    def _similarity(self, row_codes: np.ndarray, class_codes: np.ndarray) -> np.ndarray:
+        return row_codes @ class_codes.T
+
+    def _n_codes(self) -> int:
+        return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]
+
+    # -- shared parts ---------------------------------------------------------------------------
+
+    def _set_classes(self, table: ClassTable, seen: np.ndarray) -> None:
+        self.class_table_ = table
+        self.seen_classes_ = seen
+        self.unseen_classes_ = np.setdiff1d(table.names, seen)
+        self.classes_ = self.unseen_classes_ if self.unseen_classes_.size else seen
+
+    def _candidates(self, candidates: Any) -> ClassTable:
+        check_is_fitted(self)
+        if candidates is None:
+            return self.class_table_.select(self.classes_)
+        if isinstance(candidates, str):
+            return self.class_table_.select(self._named_candidates(candidates))
+        if isinstance(candidates, (list, tuple, np.ndarray)):
+            names = as_names(candidates, "candidates")
+            if names.size == 0:
+                raise InputError("the list of candidates is empty")
+            unknown = [n for n in names.tolist() if n not in self.class_table_]
+            if unknown:
+                hint = nearest(unknown[0], self.class_table_.names.tolist())
+                raise InputError(f"no class {unknown[0]!r} is known to the model{hint}")
+            return self.class_table_.select(names)
+        table = ClassTable.of(candidates)
+        if table.n_attributes != self.class_table_.n_attributes:
+            raise InputError(
+                f"the candidates are described by {table.n_attributes} columns, the classes of "
+                f"training by {self.class_table_.n_attributes}"
+            )
+        return table
+
+    def _named_candidates(self, word: str) -> np.ndarray:
+        groups = {
+            "all": np.sort(self.class_table_.names),
+            "seen": self.seen_classes_,
+            "unseen": self.unseen_classes_,
+        }
+        if word not in groups:
+            raise InputError(
+                f"candidates={word!r} is not understood: give {listed(groups)}, a list of names "
+                "or a class table"
+            )
+        if groups[word].size == 0:
+            raise InputError("there are no unseen classes: every class of the table has rows")
+        return groups[word]
+
+    def _row_blocks(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=_dtypes(X))
+        return (np.asarray(X[rows]) for rows in array_blocks(X))
+
+    def _score_blocks(self, X: Any, table: ClassTable) -> Any:
+        blocks = self._row_blocks(X)
+        class_codes = self._class_codes(table)
+        return (self._similarity(self._row_codes(block), class_codes) for block in blocks)
+
+
+def _dtypes(X: Any) -> Any:
+    """float32 stays float32; half precision becomes float32, everything else float64."""
+    half = getattr(X, "dtype", None) == np.float16
+    return np.float32 if half else (np.float64, np.float32)
+
+
+def _as_labels(y: Any, n_rows: int) -> np.ndarray:
+    if y is None:
+        raise InputError("fit requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    labels = as_names(y, "labels")
+    if labels.size != n_rows:
+        raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
+    return labels
+
+
+def _checked_k(k: int, most: int, what: str) -> int:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+    if k > most:
+        raise InputError(f"k={k} is more than the {most} {what} there are")
+    return int(k)

@@ -1,0 +1,124 @@
+"""ESZSL: a bilinear similarity between rows and descriptions, in closed form.
+
+Romera-Paredes and Torr, "An embarrassingly simple approach to zero-shot learning", ICML 2015;
+the paper compares with it in its recognition table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from unseen.blocks import array_blocks
+from unseen.classes import ClassTable
+from unseen.errors import InputError
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.preprocessing import RowScaling, unit_rows
+
+
+class ESZSL(ZeroShotClassifier):
+    """Closed-form bilinear zero-shot classifier.
+
+        min_V |X V S' - Y|² + γ |V S'|² + λ |X V|² + γ λ |V|²
+        V = (X'X + γ I)^-1 X' Y S (S'S + λ I)^-1,        score(x, s) = x' V s
+
+    with rows X (N x d_t), descriptions S of the seen classes (C x d_s) and Y (N x C) holding +1
+    at a row's class and -1 elsewhere. Y is never formed, and X is read once, in blocks.
+
+    Parameters
+    ----------
+    row_penalty : γ, in units of the trace of X'X, so that a value means the same for any N.
+    class_penalty : λ, in units of the trace of S'S.
+    unit_rows : scale each row of X to length one.
+    center : take off the mean of the training rows.
+    unit_classes : scale each class description to length one.
+    """
+
+    def __init__(
+        self,
+        row_penalty: float = 1e-3,
+        class_penalty: float = 1e-2,
+        *,
+        unit_rows: bool = True,
+        center: bool = True,
+        unit_classes: bool = True,
+    ) -> None:
+        self.row_penalty = row_penalty
+        self.class_penalty = class_penalty
+        self.unit_rows = unit_rows
+        self.center = center
+        self.unit_classes = unit_classes
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        return {
+            "row_penalty": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
+            "class_penalty": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
+        }
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        for name in ("row_penalty", "class_penalty"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
+        S = self._class_codes(table).astype(np.float64)
+        target = _class_side(S, self.class_penalty)
+        solve = _wide_rows if X.shape[0] < X.shape[1] else _tall_rows
+        weights = solve(X, self.scaling_, labels, target, self.row_penalty)
+        self.weights_ = weights.astype(X.dtype)
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        return unit_rows(table.vectors) if self.unit_classes else table.vectors
+
+
+def _class_side(S: np.ndarray, penalty: float) -> np.ndarray:
+    """S (S'S + λ I)^-1 = (SS' + λ I)^-1 S, C x d_s: the smaller system when d_s is large."""
+    gram = S @ S.T
+    return scipy.linalg.solve(_ridge(gram, penalty), S, assume_a="pos")
+
+
+def _tall_rows(
+    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, target: np.ndarray, penalty: float
+) -> np.ndarray:
+    """(X'X + γ I)^-1 X' Y T for d_t <= N, from X'X and the class sums of one pass over X."""
+    n_classes, d_t = target.shape[0], X.shape[1]
+    gram = np.zeros((d_t, d_t), dtype=X.dtype)
+    sums = np.zeros((n_classes, d_t), dtype=np.float64)
+    for rows in array_blocks(X):
+        block = scaling(X[rows])
+        gram += block.T @ block
+        sums += _members(labels[rows], n_classes) @ block
+    signed = 2 * sums - sums.sum(axis=0)
+    ridge = _ridge(gram.astype(np.float64), penalty)
+    return scipy.linalg.solve(ridge, signed.T @ target, assume_a="pos", overwrite_a=True)
+
+
+def _wide_rows(
+    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, target: np.ndarray, penalty: float
+) -> np.ndarray:
+    """X' (XX' + γ I)^-1 Y T, the same matrix by its other form, for N < d_t."""
+    X = scaling(X)
+    signed = 2 * target[labels] - target.sum(axis=0)
+    gram = (X @ X.T).astype(np.float64)
+    return X.T @ scipy.linalg.solve(_ridge(gram, penalty), signed, assume_a="pos")
+
+
+def _members(labels: np.ndarray, n_classes: int) -> scipy.sparse.csr_array:
+    """The C x n indicator matrix of labels, so that `_members(labels, C) @ X` sums by class."""
+    ones = np.ones(labels.size)
+    return scipy.sparse.csr_array(
+        (ones, (labels, np.arange(labels.size))), shape=(n_classes, labels.size)
+    )
+
+
+def _ridge(gram: np.ndarray, penalty: float) -> np.ndarray:
+    """Add `penalty` times the trace to the diagonal, in place."""
+    trace = np.trace(gram)
+    gram.flat[:: gram.shape[0] + 1] += penalty * (trace if trace > 0 else 1.0)
+    return gram

@@ -1,0 +1,231 @@
+"""Choosing parameters by classes held out of training, as the paper does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state
+
+from unseen.classes import ClassTable, as_names
+from unseen.errors import InputError, nearest
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.metrics import mean_average_precision, per_class_accuracy
+
+SCORINGS = ("per_class_accuracy", "mean_average_precision")
+
+
+class ClassHoldout:
+    """Splits that hold out whole classes: no class is on both sides of a split.
+
+    Works as `cv` of scikit-learn's searches. Pass those the class table of the *seen* classes, or
+    `tune` that does it for you, so that descriptions of unseen classes take no part.
+
+    Parameters
+    ----------
+    n_classes : how many classes to hold out, or a share of them between 0 and 1; 2 is the paper.
+    n_splits : how many times.
+    random_state : seed of the choice.
+    """
+
+    def __init__(
+        self, n_classes: float = 2, n_splits: int = 5, random_state: int | None = 0
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Row numbers to train on and to test on; y holds the class of each row."""
+        if y is None:
+            raise InputError("ClassHoldout needs y: it holds out whole classes")
+        labels = as_names(np.asarray(y), "labels")
+        names = np.unique(labels)
+        n_held = self._n_held(names.size)
+        rng = check_random_state(self.random_state)
+        for _ in range(self.get_n_splits()):
+            held = np.isin(labels, rng.choice(names, n_held, replace=False))
+            yield np.flatnonzero(~held), np.flatnonzero(held)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        if self.n_splits < 1:
+            raise InputError(f"n_splits must be at least 1, not {self.n_splits}")
+        return self.n_splits
+
+    def _n_held(self, n_classes: int) -> int:
+        share = 0 < self.n_classes < 1
+        n_held = max(2, round(self.n_classes * n_classes)) if share else int(self.n_classes)
+        if n_held < 2:
+            raise InputError(
+                f"n_classes must be at least 2, or a share between 0 and 1, not {self.n_classes}: "
+                "among one held-out class every prediction is right"
+            )
+        if n_classes - n_held < 2:
+            raise InputError(
+                f"holding out {n_held} of {n_classes} classes leaves fewer than two to train on"
+            )
+        return n_held
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassHoldout(n_classes={self.n_classes}, n_splits={self.n_splits}, "
+            f"random_state={self.random_state})"
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting that was tried: its score on each split, or the error that stopped it."""
+
+    parameters: dict[str, Any]
+    scores: tuple[float, ...]
+    error: str | None = None
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.scores)) if self.scores else float("nan")
+
+    @property
+    def deviation(self) -> float:
+        return float(np.std(self.scores)) if self.scores else float("nan")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What `tune` found: all trials, best first, and the best estimator, fitted on all rows."""
+
+    trials: tuple[Trial, ...]
+    scoring: str
+    estimator: ZeroShotClassifier
+
+    @property
+    def best_parameters(self) -> dict[str, Any]:
+        return self.trials[0].parameters
+
+    @property
+    def best_score(self) -> float:
+        return self.trials[0].mean
+
+
+def tune(
+    estimator: ZeroShotClassifier,
+    X: Any,
+    y: Any,
+    classes: Any,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None = None,
+    *,
+    cv: ClassHoldout | None = None,
+    scoring: str = "per_class_accuracy",
+    n_jobs: int | None = None,
+    progress: Callable[[int, int], None] | bool = False,
+) -> Tuning:
+    """Search a grid by held-out seen classes, then fit the best setting on all rows.
+
+    The descriptions of classes without rows take no part in the search: it is given the lines of
+    the seen classes alone. The estimator that comes back knows all of `classes`.
+
+    Parameters
+    ----------
+    grid : parameter names and values to try; None for the method's own `default_grid`.
+    cv : how classes are held out; None for a fifth of them, three times.
+    scoring : "per_class_accuracy", or "mean_average_precision" for retrieval.
+    n_jobs : how many settings to try at once, as everywhere in scikit-learn.
+    progress : True for a progress bar, or a function called with (done, total).
+    """
+    table = ClassTable.of(classes)
+    labels = as_names(np.asarray(y), "labels")
+    seen_table = table.select(np.unique(labels))
+    settings = list(ParameterGrid(_checked_grid(estimator, grid)))
+    cv = ClassHoldout(0.2, 3) if cv is None else cv
+    if scoring not in SCORINGS:
+        raise InputError(f"scoring must be one of {SCORINGS}, not {scoring!r}")
+    splits = list(cv.split(X, labels))
+    jobs = [(k, train, test) for train, test in splits for k in range(len(settings))]
+    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    outcomes: Any = run(
+        delayed(_try)(estimator, settings[k], X, labels, seen_table, train, test, scoring, k)
+        for k, train, test in jobs
+    )
+    results: list[list[float | str]] = [[] for _ in settings]
+    with _watched(progress, len(jobs)) as advance:
+        for k, outcome in outcomes:
+            results[k].append(outcome)
+            advance()
+    trials = _ranked(settings, results)
+    best = _with(estimator, trials[0].parameters).fit(X, labels, classes=table)
+    return Tuning(trials, scoring, best)
+
+
+def _try(
+    estimator: ZeroShotClassifier,
+    parameters: dict[str, Any],
+    X: Any,
+    labels: np.ndarray,
+    table: ClassTable,
+    train: np.ndarray,
+    test: np.ndarray,
+    scoring: str,
+    number: int,
+) -> tuple[int, float | str]:
+    """Score one setting on one split; an error becomes its message, so that the others go on."""
+    try:
+        model = _with(estimator, parameters).fit(X[train], labels[train], classes=table)
+        if scoring == "per_class_accuracy":
+            return number, per_class_accuracy(labels[test], model.predict(X[test]))
+        scores = model.similarities(X[test])
+        return number, mean_average_precision(labels[test], scores, model.classes_)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return number, f"{type(error).__name__}: {error}"
+
+
+def _with(estimator: ZeroShotClassifier, parameters: dict[str, Any]) -> ZeroShotClassifier:
+    fresh: Any = clone(estimator)
+    return fresh.set_params(**parameters)
+
+
+def _checked_grid(estimator: ZeroShotClassifier, grid: Any) -> Any:
+    grid = estimator.default_grid() if grid is None else grid
+    known = estimator.get_params()
+    for part in [grid] if isinstance(grid, Mapping) else grid:
+        for name in part:
+            if name not in known:
+                raise InputError(
+                    f"{type(estimator).__name__} has no parameter {name!r}{nearest(name, known)}"
+                )
+    return grid
+
+
+def _ranked(settings: list[dict[str, Any]], results: list[list[float | str]]) -> tuple[Trial, ...]:
+    trials = []
+    for parameters, outcomes in zip(settings, results, strict=True):
+        errors = [o for o in outcomes if isinstance(o, str)]
+        scores = () if errors else tuple(o for o in outcomes if not isinstance(o, str))
+        trials.append(Trial(parameters, scores, errors[0] if errors else None))
+    if all(t.error for t in trials):
+        raise InputError(f"no setting could be fitted; the first failed with {trials[0].error}")
+    return tuple(sorted(trials, key=lambda t: -t.mean if t.scores else np.inf))
+
+
+@contextmanager
+def _watched(
+    progress: Callable[[int, int], None] | bool, total: int
+) -> Iterator[Callable[[], None]]:
+    """Progress of a known number of steps: a bar, a user's function, or nothing."""
+    report: Callable[[int, int], Any] = progress if callable(progress) else lambda *_: None
+    count = itertools.count(1)
+    with ExitStack() as stack:
+        if progress is True:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            task = bar.add_task("tuning", total=total)
+            report = lambda done, _: bar.update(task, completed=done)  # noqa: E731
+        yield lambda: report(next(count), total)
