@@ -371,7 +371,8 @@ def test_curve_where_seen_and_unseen_flip_together_is_a_diagonal():
 def test_curve_of_float32_scores_keeps_the_differences_in_full():
     scores = np.array([[100, 0.1], [0, 0.1]], dtype=np.float32)
     curve = metrics.seen_unseen_curve(["a", "c"], scores, ["a", "c"], ["a"])
-    assert curve.critical[1] == 100 - float(np.float32(0.1))  # float32 would round it to 99.9
+    # float32 would round it; float() lest numpy compare in float32.
+    assert float(curve.critical[1]) == 100 - float(np.float32(0.1))
 
 
 def test_curve_does_not_pass_one_by_rounding():

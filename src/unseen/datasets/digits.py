@@ -30,6 +30,18 @@ def seven_segments() -> ClassTable:
     return ClassTable(DIGITS, np.hstack([on, 1 - on]), attributes)
 
 
+def draw_segments(code: np.ndarray) -> np.ndarray:
+    """A picture (13 x 9, grey from 0 to 1) of a display whose seven segments are lit as given."""
+    picture = np.zeros((13, 9))
+    places = (
+        (0, slice(2, 7)), (slice(1, 6), 7), (slice(7, 12), 7), (12, slice(2, 7)),
+        (slice(7, 12), 1), (slice(1, 6), 1), (6, slice(2, 7)),
+    )  # fmt: skip
+    for lit, place in zip(code, places, strict=False):
+        picture[place] = 1.0 if lit else 0.12
+    return picture
+
+
 def digit_splits() -> list[tuple[str, str, str]]:
     """All 120 ways to keep three of the ten digits as unseen."""
     return list(combinations(DIGITS, 3))

@@ -186,7 +186,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         raise TypeError(f"{type(self).__name__} must define _class_codes")
 
     def _similarity(self, row_codes: np.ndarray, class_codes: np.ndarray) -> np.ndarray:
-        return row_codes @ class_codes.T
+        return row_codes @ class_codes.T.astype(row_codes.dtype, copy=False)
 
     def _n_codes(self) -> int:
         return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]

@@ -40,7 +40,7 @@ class ESZSL(ZeroShotClassifier):
     def __init__(
         self,
         row_penalty: float = 1e-3,
-        class_penalty: float = 1e-2,
+        class_penalty: float = 3e-3,
         *,
         unit_rows: bool = True,
         center: bool = True,
@@ -56,7 +56,7 @@ class ESZSL(ZeroShotClassifier):
     def default_grid(cls) -> dict[str, list[Any]]:
         return {
             "row_penalty": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
-            "class_penalty": [1e-4, 1e-3, 1e-2, 1e-1, 1.0],
+            "class_penalty": [1e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1.0],
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 
 from unseen import __version__, metrics
 from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
+from unseen.datasets.digits import draw_segments
 from unseen.errors import require
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.files import writing
-from unseen.plots import precision_recall_figure
+from unseen.plots import Strip, gallery_figure, precision_recall_figure
 from unseen.plots.canvas import grey_png, svg
 from unseen.protocols import Evaluation, evaluate
 from unseen.report import page as html
@@ -101,12 +102,25 @@ def _retrieved(
 
 
 def write_demo(result: DemoResult, folder: Path) -> Path:
-    """Write the page; everything it shows is inside the one file."""
+    """Write the page, which holds all it shows, and the gallery once more as a picture."""
     path = Path(folder) / "index.html"
     text = html.page("unseen: digits nobody trained on", _body(result))
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+    with writing(Path(folder) / "retrieval.png") as temporary:
+        _picture(result).savefig(temporary, format="png", dpi=110)
     return path
+
+
+def _picture(result: DemoResult) -> Any:
+    data = result.data
+    assert data.images is not None
+    strips = []
+    for name, found in _retrieved(result.models[result.best.method], data).items():
+        images = [data.images[row] for row, _ in found]
+        lit = draw_segments(data.classes.vector(name))
+        strips.append(Strip(name, lit, images, [right for _, right in found]))
+    return gallery_figure(strips, "Digits that no training image shows")
 
 
 def _body(result: DemoResult) -> str:

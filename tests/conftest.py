@@ -1,0 +1,31 @@
+"""Options and fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="slow; run with --slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real benchmark data; tests that use it skip where it is absent."""
+    default = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+    folder = Path(os.environ.get("UNSEEN_DATA", default)).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"no real data at {folder}; set UNSEEN_DATA to the folder that holds them")
+    return folder
