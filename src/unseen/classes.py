@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unseen import files
-from unseen.errors import InputError, listed, nearest, require
+from unseen.errors import InputError, listed, naming, nearest, require
 
 
 class ClassTable:
@@ -47,13 +47,25 @@ class ClassTable:
     def __init__(
         self, names: Iterable[Any], vectors: Any, attributes: Iterable[str] | None = None
     ) -> None:
-        self.names = as_names(names, "class names")
-        self.vectors = _as_vectors(vectors, self.names)
-        self.attributes = None if attributes is None else tuple(map(str, attributes))
-        _check_attributes(self.attributes, self.vectors.shape[1])
-        self._index = {name: row for row, name in enumerate(self.names.tolist())}
-        if len(self._index) < self.names.size:
-            raise InputError(f"two rows of the class table have one name: {_repeated(self.names)}")
+        own_names = as_names(names, "class names").copy()
+        own_names.flags.writeable = False
+        index = {name: row for row, name in enumerate(own_names.tolist())}
+        own_vectors = _as_vectors(vectors, own_names)
+        if len(index) < own_names.size:
+            raise InputError(f"two rows of the class table have one name: {_repeated(own_names)}")
+        if "" in index:
+            raise InputError(f"row {index['']} (counted from 0) of the class table has no name")
+        keep = super().__setattr__
+        keep("names", own_names)
+        keep("vectors", own_vectors)
+        keep("attributes", _as_attributes(attributes, own_vectors.shape[1]))
+        keep("_index", index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a class table never changes after it is made; make a new one")
+
+    def __reduce__(self) -> tuple[type[ClassTable], tuple[Any, ...]]:
+        return ClassTable, (self.names, self.vectors, self.attributes)
 
     # -- making one ---------------------------------------------------------------------------
 
@@ -62,28 +74,34 @@ class ClassTable:
         cls, vectors: Mapping[Any, Any], attributes: Iterable[str] | None = None
     ) -> ClassTable:
         """A table from `{name: vector}`, or from `{name: {attribute: value}}`."""
-        first = next(iter(vectors.values()), None)
-        if isinstance(first, Mapping):
-            attributes = list(first) if attributes is None else list(attributes)
+        nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
+        if nested is not None:
+            attributes = list(nested) if attributes is None else list(attributes)
             vectors = {name: _by_attribute(name, v, attributes) for name, v in vectors.items()}
-        widths = {np.size(v) for v in vectors.values()}
+        flat = {name: _flat(name, v) for name, v in vectors.items()}
+        widths = {v.size: name for name, v in flat.items()}
         if len(widths) > 1:
-            raise InputError(f"the class vectors have different widths: {sorted(widths)}")
-        return cls(vectors.keys(), [np.ravel(v) for v in vectors.values()], attributes)
+            shown = ", ".join(f"{name!r} has {width}" for width, name in sorted(widths.items())[:2])
+            raise InputError(f"the class vectors have different widths: {shown}")
+        return cls(flat.keys(), list(flat.values()), attributes)
 
     @classmethod
     def from_frame(cls, frame: Any) -> ClassTable:
         """A table from a pandas DataFrame: the index holds the names, the columns the attributes.
 
-        A first column of text is taken for the names instead.
+        A first column of text is taken for the names instead. Columns that are only numbered
+        (a RangeIndex) leave the attributes without names.
         """
-        first = frame.columns[0] if len(frame.columns) else None
-        if first is not None and frame[first].dtype.kind not in "biuf":
-            frame = frame.set_index(first)
-        words = [c for c in frame.columns if frame[c].dtype.kind not in "biuf"]
-        if words:
-            raise InputError(f"the class table has columns that hold no numbers: {listed(words)}")
-        return cls(frame.index.tolist(), frame.to_numpy(dtype=np.float64), frame.columns)
+        names = frame.index.tolist()
+        is_words = [dtype.kind not in "biuf" for dtype in frame.dtypes]
+        if is_words and is_words[0]:
+            names, frame, is_words = frame.iloc[:, 0].tolist(), frame.iloc[:, 1:], is_words[1:]
+        if any(is_words):
+            words = listed(frame.columns[is_words])
+            raise InputError(f"the class table has columns that hold no numbers: {words}")
+        numbered = type(frame.columns).__name__ == "RangeIndex"
+        attributes = None if numbered else frame.columns.tolist()
+        return cls(names, frame.to_numpy(dtype=np.float64, na_value=np.nan), attributes)
 
     @classmethod
     def of(cls, classes: Any) -> ClassTable:
@@ -116,10 +134,8 @@ class ClassTable:
                 f"{path}: a class table is a file of kind {', '.join(sorted(readers))}, "
                 f"not {path.suffix or 'one without a suffix'}"
             )
-        try:
+        with naming(path):
             return cls(*readers[path.suffix](path, key))
-        except InputError as error:
-            raise error if str(path) in str(error) else InputError(f"{path}: {error}") from error
 
     # -- using it -----------------------------------------------------------------------------
 
@@ -157,10 +173,10 @@ class ClassTable:
                 f"{self.names[0].item()!r}; labels are matched by name, so give both in one kind"
             )
         count = int(np.sum(positions == found.tolist().index(first)))
-        rows = f"{count} row{'s' if count > 1 else ''}"
-        more = f" ({len(missing) - 1} more names are missing)" if len(missing) > 1 else ""
+        rows = f"{count} rows and " if count > 1 else ""
+        more = f" (names missing in all: {len(missing)})" if len(missing) > 1 else ""
         hint = nearest(first, self.names.tolist())
-        return f"class {str(first)!r} has {rows} and no line in the class table{hint}{more}"
+        return f"class {str(first)!r} has {rows}no line in the class table{hint}{more}"
 
     def select(self, names: Iterable[Any]) -> ClassTable:
         """The same description for these classes only, in this order."""
@@ -181,6 +197,8 @@ class ClassTable:
     def _column(self, attribute: str | int) -> int:
         if isinstance(attribute, str):
             known = self.attributes or ()
+            if not known:
+                raise InputError(f"no attribute {attribute!r}: the columns have numbers, no names")
             if attribute not in known:
                 raise InputError(f"no attribute {attribute!r}{nearest(attribute, known)}")
             return known.index(attribute)
@@ -233,7 +251,8 @@ class ClassTable:
         attributes = self.attributes or tuple(f"a{k}" for k in range(self.n_attributes))
         with files.writing(path) as temporary, temporary.open("wb") as raw:
             if suffix == ".npz":
-                np.savez(raw, names=self.names, vectors=self.vectors, attributes=attributes)
+                named: dict[str, Any] = {"attributes": self.attributes} if self.attributes else {}
+                np.savez(raw, names=self.names, vectors=self.vectors, **named)
                 return
             with open(raw.fileno(), "w", encoding="utf-8", newline="", closefd=False) as text:
                 lines = csv.writer(text)
@@ -262,10 +281,13 @@ def as_names(names: Any, what: str) -> np.ndarray:
     """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"{what} must be a list, not {names!r}")
-    array = names if isinstance(names, np.ndarray) else np.asarray(_listed(names))
+    try:
+        array = names if isinstance(names, np.ndarray) else np.asarray(_listed(names))
+    except ValueError as error:
+        raise InputError(f"{what} must be a flat list of strings or numbers") from error
     if array.ndim != 1:
         raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
-    if array.dtype.kind == "O":
+    if array.dtype.kind in "OT":
         array = _uniform(array, what)
     if array.dtype.kind not in "Ubiuf":
         raise InputError(f"{what} must be strings or numbers, not {array.dtype}")
@@ -283,16 +305,26 @@ def _listed(names: Iterable[Any]) -> Any:
 
 def _uniform(array: np.ndarray, what: str) -> np.ndarray:
     if all(isinstance(n, str) for n in array):
-        return array.astype(str)
-    if all(isinstance(n, (int, float, np.number, bool, np.bool_)) for n in array):
+        return np.array(array.tolist(), dtype=str)
+    number = (int, float, np.number, np.bool_)
+    if all(isinstance(n, number) for n in array):
         return np.array(array.tolist())
+    strange = [n for n in array if not isinstance(n, (str, *number))]
+    if strange:
+        raise InputError(f"{what} must be strings or numbers, not {strange[0]!r}")
+    word = next(n for n in array if isinstance(n, str))
     odd = next(n for n in array if not isinstance(n, str))
-    raise InputError(f"{what} are of mixed kinds: {odd!r} is not a string like the others")
+    raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
 
 
 def _as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
     try:
         array = np.array(vectors, order="C")
+    except ValueError as error:
+        raise InputError("the class vectors have different widths") from error
+    if array.dtype.kind in "cmM":
+        raise InputError(f"the class table holds {array.dtype} values, which are not real numbers")
+    try:
         array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(f"the class table holds values that are not numbers ({error})") from error
@@ -316,14 +348,16 @@ def _as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
     return array
 
 
-def _check_attributes(attributes: tuple[str, ...] | None, width: int) -> None:
+def _as_attributes(attributes: Iterable[Any] | None, width: int) -> tuple[str, ...] | None:
     if attributes is None:
-        return
-    if len(attributes) != width:
-        raise InputError(f"{len(attributes)} attribute names for {width} columns")
-    if len(set(attributes)) < width:
-        repeated = _repeated(np.array(attributes))
+        return None
+    names = tuple(map(str, as_names(attributes, "attribute names").tolist()))
+    if len(names) != width:
+        raise InputError(f"{len(names)} attribute names for {width} columns")
+    if len(set(names)) < width:
+        repeated = _repeated(np.array(names))
         raise InputError(f"two columns of the class table have one name: {repeated}")
+    return names
 
 
 def _repeated(names: np.ndarray) -> str:
@@ -331,10 +365,21 @@ def _repeated(names: np.ndarray) -> str:
     return listed(unique[counts > 1].tolist())
 
 
-def _by_attribute(name: Any, values: Mapping[str, Any], attributes: Iterable[str]) -> list[Any]:
-    attributes = list(attributes)
+def _flat(name: Any, vector: Any) -> np.ndarray:
+    try:
+        return np.ravel(vector)
+    except ValueError as error:
+        raise InputError(f"the description of class {name!r} is not a list of numbers") from error
+
+
+def _by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
+    if not isinstance(values, Mapping):
+        raise InputError(
+            f"class {name!r} is described by a {type(values).__name__}, other classes by a mapping "
+            "{attribute: value}"
+        )
     if set(values) != set(attributes):
-        odd = sorted(set(values) ^ set(attributes))
+        odd = sorted(set(values) ^ set(attributes), key=str)
         raise InputError(f"class {name!r} is described by other attributes: {listed(odd)}")
     return [values[a] for a in attributes]
 
@@ -342,7 +387,8 @@ def _by_attribute(name: Any, values: Mapping[str, Any], attributes: Iterable[str
 def _same_names(table: ClassTable, other: ClassTable) -> np.ndarray:
     odd = set(table.names.tolist()) ^ set(other.names.tolist())
     if odd:
-        raise InputError(f"the tables to join describe different classes: {listed(sorted(odd))}")
+        names = listed(sorted(odd, key=str))
+        raise InputError(f"the tables to join describe different classes: {names}")
     return table.names
 
 

@@ -21,6 +21,9 @@ from unseen.errors import InputError, listed, require
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 _LFS_POINTER = b"version https://git-lfs"
+_NPY_MAGIC = b"\x93NUMPY"
+# What the column of names may be called; any other word before numbers may itself be a name.
+_NAME_HEADERS = ("", "name", "names", "class", "label")
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,10 @@ class Table:
 def checked_path(path: str | os.PathLike[str]) -> Path:
     """The path of a file that exists, is not empty, and is not a placeholder for another file."""
     path = Path(path)
-    if path.is_dir():
+    # os.path answers where the methods of Path raise, as for a name that is too long.
+    if os.path.isdir(path):
         raise InputError(f"{path} is a folder, a file was expected")
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} cannot be read: permission denied")
@@ -69,6 +73,7 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     except Exception as error:
         raise InputError(_broken(path, ".npy", error)) from error
     if not isinstance(array, np.ndarray):
+        array.close()
         raise InputError(f"{path} is named .npy but holds several arrays; rename it to .npz")
     return array
 
@@ -76,15 +81,29 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
 def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """All arrays of a .npz file by name."""
     path = checked_path(path)
+    if _is_npy(path):
+        raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        # numpy leaves a broken file open if it is the one to open it.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
     except Exception as error:
         raise InputError(_broken(path, ".npz", error)) from error
+    odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+    if odd:
+        raise InputError(f"{path} is a zip file with other things than arrays: {listed(odd)}")
+    return arrays
+
+
+def _is_npy(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_NPY_MAGIC)) == _NPY_MAGIC
 
 
 def _broken(path: Path, kind: str, error: Exception) -> str:
-    if "pickle" in str(error) and (kind == ".npy" or zipfile.is_zipfile(path)):
+    # numpy takes any file it does not know for a pickle, so its word alone proves nothing.
+    objects = "pickle" in str(error) or "Python objects" in str(error)
+    if objects and (_is_npy(path) or zipfile.is_zipfile(path)):
         return (
             f"{path} holds Python objects (pickle), which are refused because loading them can run "
             "code; save names as strings (dtype 'U'), not as dtype=object"
@@ -116,8 +135,10 @@ def _read_mat73(path: Path, names: list[str] | None) -> dict[str, Any]:
         with h5py.File(path, "r") as file:
             wanted = [k for k in file if not k.startswith("#") and (names is None or k in names)]
             return {k: _mat73_value(file, file[k]) for k in wanted}
-    except OSError as error:
-        raise InputError(f"{path} is not a whole .mat file, it may be truncated") from error
+    except Exception as error:
+        raise InputError(
+            f"{path} is not a whole .mat file, it may be truncated ({type(error).__name__})"
+        ) from error
 
 
 def _mat73_value(file: Any, node: Any) -> np.ndarray:
@@ -130,7 +151,7 @@ def _mat73_value(file: Any, node: Any) -> np.ndarray:
 
 def mat_strings(cells: Any) -> np.ndarray:
     """Names from a MATLAB cell array of strings, whatever its nesting."""
-    out = [str(np.ravel(c)[0]) if np.size(c) else "" for c in np.ravel(np.asarray(cells))]
+    out = [str(np.ravel(c)[0]).strip() if np.size(c) else "" for c in np.ravel(np.asarray(cells))]
     return np.array(out, dtype=str)
 
 
@@ -156,6 +177,12 @@ def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Tab
         raise InputError(
             f"{path} is not a whole .parquet file, it may be truncated ({type(error).__name__})"
         ) from error
+    if frame.index.name is not None or _is_words(frame.index):
+        frame = frame.reset_index()
+    if frame.empty:
+        raise InputError(
+            f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
+        )
     columns = tuple(map(str, frame.columns))
     frame.columns = columns
     words = [c for c in columns if c in text]
@@ -167,8 +194,8 @@ def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Tab
             raise InputError(f"{path}: column {column!r} holds text where numbers are needed")
     return Table(
         columns=tuple(numbers),
-        numbers=frame[numbers].to_numpy(dtype=np.float64),
-        text={c: frame[c].to_numpy().astype(str) for c in words},
+        numbers=frame[numbers].to_numpy(dtype=np.float64, na_value=np.nan),
+        text={c: frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str) for c in words},
     )
 
 
@@ -179,13 +206,17 @@ def _is_words(column: Any) -> bool:
 def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
     delimiter = "\t" if path.suffix == ".tsv" else ","
     header, first = _head(path, delimiter)
-    first_is_text = first_is_text or not _is_number(first[0])
-    words = [i for i, c in enumerate(header) if c in text or (i == 0 and first_is_text)]
+    begins_with_text = first_is_text or not _is_number(first[0])
+    words = [i for i, c in enumerate(header) if c in text or (i == 0 and begins_with_text)]
     numbers = [i for i in range(len(header)) if i not in words]
+    _check_named(path, header, numbers)
+    columns = _read_words(path, delimiter, header, words)
+    if begins_with_text and not first_is_text and header[0] not in text:
+        _check_no_number(path, header[0], columns[header[0]])
     return Table(
         columns=tuple(header[i] for i in numbers),
         numbers=_read_numbers(path, delimiter, header, numbers),
-        text=_read_words(path, delimiter, header, words),
+        text=columns,
     )
 
 
@@ -195,28 +226,55 @@ def _head(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, delimiter=delimiter)
             header = [cell.strip() for cell in next(lines, [])]
-            first = next(lines, None)
-            if first is None:
-                raise InputError(f"{path} has no line after its header")
-            _check_width(path, header, first, 2)
-            for number, line in enumerate(lines, start=3):
-                if line:
-                    _check_width(path, header, line, number)
+            first = None
+            for line in filter(None, lines):
+                _check_width(path, header, line, lines.line_num)
+                first = first or line
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a UTF-8 text file ({error.reason})") from error
     except csv.Error as error:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
-    if all(_is_number(cell) for cell in header[1:]) and len(header) > 1 and _is_number(first[-1]):
+    if first is None:
+        raise InputError(f"{path} has no line after its header")
+    if len(header) == 1 and ";" in header[0]:
+        raise InputError(
+            f"{path}: cells are separated by ';'; a .csv file has ',', a .tsv file tabs"
+        )
+    if _is_values(header) and _is_number(first[-1]):
         raise InputError(
             f"{path} begins with numbers; its first line must be a header that names the columns"
         )
     return header, first
 
 
+def _is_values(header: list[str]) -> bool:
+    """Is the first line a row of values? Columns may be named by numbers, as pandas does."""
+    is_numbered = len(header) > 2 and header == [str(i) for i in range(len(header))]
+    if is_numbered or header[0].casefold() in _NAME_HEADERS:
+        return False
+    return all(_is_number(cell) for cell in header[1:] or header)
+
+
 def _check_width(path: Path, header: list[str], line: list[str], number: int) -> None:
     if len(line) != len(header):
+        cells = f"{len(line)} cell{'' if len(line) == 1 else 's'}"
+        raise InputError(f"{path}, line {number}: {cells} where the header has {len(header)}")
+
+
+def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
+    unnamed = next((i for i in keep if not header[i]), None)
+    if unnamed is not None:
+        hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
+        raise InputError(f"{path}: column {unnamed + 1} has no name in the header{hint}")
+
+
+def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
+    """A column that begins with text is text to its end; a number in it betrays a slip."""
+    number = next((cell for cell in cells if _is_number(cell)), None)
+    if number is not None:
         raise InputError(
-            f"{path}, line {number}: {len(line)} cells where the header has {len(header)}"
+            f"{path}: column {column!r} begins with {str(cells[0])!r} and goes on with numbers "
+            f"such as {str(number)!r}; a column holds numbers or text, not both"
         )
 
 
@@ -234,10 +292,11 @@ def _read_numbers(path: Path, delimiter: str, header: list[str], keep: list[int]
             n_lines = sum(1 for line in csv.reader(file, delimiter=delimiter) if line) - 1
         return np.empty((n_lines, 0))
     try:
-        return np.loadtxt(
-            path, delimiter=delimiter, usecols=keep, skiprows=1, ndmin=2, comments=None,
-            quotechar='"', encoding="utf-8-sig",
-        )  # fmt: skip
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            next(csv.reader(file, delimiter=delimiter))
+            return np.loadtxt(
+                file, delimiter=delimiter, usecols=keep, ndmin=2, comments=None, quotechar='"'
+            )
     except ValueError as error:
         raise InputError(_where_not_a_number(path, delimiter, header, keep)) from error
 
@@ -246,13 +305,12 @@ def _where_not_a_number(path: Path, delimiter: str, header: list[str], keep: lis
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file, delimiter=delimiter)
         next(lines)
-        for number, line in enumerate(lines, start=2):
-            for i in keep if line else ():
+        for line in filter(None, lines):
+            for i in keep:
                 if not _is_number(line[i]):
                     what = "is empty" if not line[i].strip() else f"holds {line[i]!r}"
-                    return (
-                        f"{path}, line {number}: column {header[i]!r} {what}, a number was expected"
-                    )
+                    where = f"{path}, line {lines.line_num}: column {header[i]!r}"
+                    return f"{where} {what}, a number was expected"
     return f"{path} holds cells that are not numbers"
 
 
@@ -274,7 +332,8 @@ def pick(arrays: dict[str, Any], names: tuple[str, ...], path: Path, what: str) 
         if name in arrays:
             return arrays[name]
     raise InputError(
-        f"{path} has no {what}: looked for {listed(names)}, found {listed(sorted(arrays))}"
+        f"{path} has no {what}: looked for {listed(names)}, "
+        f"found {listed(sorted(arrays)) or 'nothing of use'}"
     )
 
 

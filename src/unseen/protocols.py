@@ -92,8 +92,25 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
         return None
     rows = np.concatenate([data.seen_test_rows, data.unseen_rows])
     seen = np.asarray(model.seen_classes_)
+    _check_seen(seen, data)
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
     scores = model.similarities(data.X[rows], table)
     found = metrics.generalized_accuracy(data.y[rows], table.names[scores.argmax(axis=1)], seen)
     curve = metrics.seen_unseen_curve(data.y[rows], scores, table.names, seen)
     return GeneralizedResult(found.seen, found.unseen, found.harmonic_mean, curve.ausuc)
+
+
+def _check_seen(seen: np.ndarray, data: ZeroShotDataset) -> None:
+    """The seen classes of model and data set must agree, or the two sides mean nothing."""
+    strange = np.setdiff1d(data.y[data.seen_test_rows], seen)
+    if strange.size:
+        raise InputError(
+            f"the data set keeps test rows of {listed(strange.tolist())}, which is neither unseen "
+            "nor a class that the model was trained on"
+        )
+    missing = [name for name in seen.tolist() if name not in data.classes]
+    if missing:
+        raise InputError(
+            f"the model was trained on {listed(missing)}, which the class table of the data set "
+            "does not describe: seen and unseen classes cannot compete"
+        )

@@ -12,10 +12,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
 from unseen.classes import ClassTable, as_names
-from unseen.errors import InputError, nearest
+from unseen.errors import InputError, listed, nearest
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.metrics import mean_average_precision, per_class_accuracy
 
@@ -61,12 +61,12 @@ class ClassHoldout:
 
     def _n_held(self, n_classes: int) -> int:
         share = 0 < self.n_classes < 1
-        n_held = max(2, round(self.n_classes * n_classes)) if share else int(self.n_classes)
-        if n_held < 2:
+        if not share and not (self.n_classes >= 2 and self.n_classes % 1 == 0):
             raise InputError(
-                f"n_classes must be at least 2, or a share between 0 and 1, not {self.n_classes}: "
-                "among one held-out class every prediction is right"
+                "n_classes must be a whole number of at least 2, or a share between 0 and 1, not "
+                f"{self.n_classes}: among one held-out class every prediction is right"
             )
+        n_held = max(2, round(self.n_classes * n_classes)) if share else int(self.n_classes)
         if n_classes - n_held < 2:
             raise InputError(
                 f"holding out {n_held} of {n_classes} classes leaves fewer than two to train on"
@@ -141,21 +141,25 @@ def tune(
     """
     table = ClassTable.of(classes)
     labels = as_names(np.asarray(y), "labels")
+    table.rows(labels)
     seen_table = table.select(np.unique(labels))
-    settings = list(ParameterGrid(_checked_grid(estimator, grid)))
+    settings = _settings(estimator, grid)
     cv = ClassHoldout(0.2, 3) if cv is None else cv
     if scoring not in SCORINGS:
-        raise InputError(f"scoring must be one of {SCORINGS}, not {scoring!r}")
-    splits = list(cv.split(X, labels))
-    jobs = [(k, train, test) for train, test in splits for k in range(len(settings))]
-    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    outcomes: Any = run(
-        delayed(_try)(estimator, settings[k], X, labels, seen_table, train, test, scoring, k)
-        for k, train, test in jobs
+        raise InputError(f"scoring must be one of {listed(SCORINGS)}, not {scoring!r}")
+    if n_jobs == 0:
+        raise InputError("n_jobs must be at least 1, or -1 for all cores, not 0")
+    if len(X) != labels.size:
+        raise InputError(f"{len(X)} rows in X but {labels.size} labels in y")
+    jobs = list(itertools.product(cv.split(X, labels), range(len(settings))))
+    # In order, so that the scores of a setting are those of the splits whatever the number of jobs.
+    outcomes: Any = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_try)(estimator, settings[k], X, labels, seen_table, *split, scoring)
+        for split, k in jobs
     )
     results: list[list[float | str]] = [[] for _ in settings]
     with _watched(progress, len(jobs)) as advance:
-        for k, outcome in outcomes:
+        for (_, k), outcome in zip(jobs, outcomes, strict=True):
             results[k].append(outcome)
             advance()
     trials = _ranked(settings, results)
@@ -172,17 +176,17 @@ def _try(
     train: np.ndarray,
     test: np.ndarray,
     scoring: str,
-    number: int,
-) -> tuple[int, float | str]:
+) -> float | str:
     """Score one setting on one split; an error becomes its message, so that the others go on."""
     try:
-        model = _with(estimator, parameters).fit(X[train], labels[train], classes=table)
+        X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
+        model = _with(estimator, parameters).fit(X_train, labels[train], classes=table)
         if scoring == "per_class_accuracy":
-            return number, per_class_accuracy(labels[test], model.predict(X[test]))
-        scores = model.similarities(X[test])
-        return number, mean_average_precision(labels[test], scores, model.classes_)
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-        return number, f"{type(error).__name__}: {error}"
+            return per_class_accuracy(labels[test], model.predict(X_test))
+        scores = model.similarities(X_test)
+        return mean_average_precision(labels[test], scores, model.classes_)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _with(estimator: ZeroShotClassifier, parameters: dict[str, Any]) -> ZeroShotClassifier:
@@ -190,7 +194,7 @@ def _with(estimator: ZeroShotClassifier, parameters: dict[str, Any]) -> ZeroShot
     return fresh.set_params(**parameters)
 
 
-def _checked_grid(estimator: ZeroShotClassifier, grid: Any) -> Any:
+def _settings(estimator: ZeroShotClassifier, grid: Any) -> list[dict[str, Any]]:
     grid = estimator.default_grid() if grid is None else grid
     known = estimator.get_params()
     for part in [grid] if isinstance(grid, Mapping) else grid:
@@ -199,7 +203,10 @@ def _checked_grid(estimator: ZeroShotClassifier, grid: Any) -> Any:
                 raise InputError(
                     f"{type(estimator).__name__} has no parameter {name!r}{nearest(name, known)}"
                 )
-    return grid
+    settings = list(ParameterGrid(grid))
+    if not settings:
+        raise InputError("the grid is empty: it has no setting to try")
+    return settings
 
 
 def _ranked(settings: list[dict[str, Any]], results: list[list[float | str]]) -> tuple[Trial, ...]:
@@ -225,7 +232,9 @@ def _watched(
             from rich.console import Console
             from rich.progress import Progress
 
-            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            console = Console(stderr=True)
+            bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+            stack.enter_context(bar)
             task = bar.add_task("tuning", total=total)
             report = lambda done, _: bar.update(task, completed=done)  # noqa: E731
         yield lambda: report(next(count), total)

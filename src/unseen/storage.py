@@ -3,7 +3,7 @@
 The header's metadata holds one entry, `unseen`: a JSON manifest with the format version, the
 method, its parameters and its fitted state, in which each array is a reference `{"array": name}`
 and each list of names a reference `{"names": [...]}`. The manifest carries the SHA-256 of every
-array, so a damaged file is refused rather than used.
+array and of itself, so a damaged file is refused rather than used.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ import unseen
 from unseen import files
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators import METHODS, ZeroShotClassifier
-from unseen.preprocessing import RowScaling
+from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.preprocessing import ClassScaling, RowScaling
 
 FORMAT = 1
+_SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling}
 
 
 def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to `path`, whole or not at all."""
-    fitted = {k: v for k, v in vars(model).items() if k.endswith("_") and not k.startswith("_")}
+    fitted = {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
     if not fitted:
         raise InputError(f"this {type(model).__name__} is not fitted yet: nothing to save")
     names = [name for name, kind in METHODS.items() if kind is type(model)]
@@ -43,7 +44,7 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
         "method": names[0],
         "parameters": {k: _encode(v, arrays) for k, v in model.get_params(deep=False).items()},
         "state": {k: _encode(v, arrays) for k, v in fitted.items()},
-        "sha256": {name: _digest(array) for name, array in arrays.items()},
+        "arrays": {name: _digest(array) for name, array in arrays.items()},
         "versions": {
             "unseen": unseen.__version__,
             "numpy": np.__version__,
@@ -52,7 +53,10 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
         },
     }
     with files.writing(path) as temporary:
-        save_file(arrays, temporary, metadata={"unseen": json.dumps(manifest)})
+        try:
+            save_file(arrays, temporary, metadata={"unseen": _sealed(manifest)})
+        except SafetensorError as error:  # a full disk, for one
+            raise InputError(f"cannot write {path}: {error}") from error
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -60,29 +64,51 @@ def load(path: str | os.PathLike[str]) -> Any:
     path = files.checked_path(path)
     try:
         with safe_open(path, framework="numpy") as file:
-            manifest = json.loads((file.metadata() or {})["unseen"])
+            text = (file.metadata() or {})["unseen"]
+            manifest = json.loads(text)
+            version = manifest["format"]
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, ValueError, OSError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise InputError(f"{path} is not a model file of unseen, or it is damaged") from error
-    if manifest.get("format") != FORMAT:
-        raise InputError(
-            f"{path} has format {manifest.get('format')!r}; this version of unseen reads {FORMAT}"
-        )
+    if version != FORMAT:
+        raise InputError(f"{path} has format {version!r}; this version of unseen reads {FORMAT}")
+    digests = {name: _digest(array) for name, array in arrays.items()}
+    if text != _sealed(manifest) or digests != manifest.get("arrays"):
+        raise InputError(f"{path} is damaged: its content does not match its checksums")
     try:
-        if {name: _digest(array) for name, array in arrays.items()} != manifest["sha256"]:
-            raise InputError(f"{path} is damaged: an array does not match its checksum")
-        parameters = {k: _decode(v, arrays) for k, v in manifest["parameters"].items()}
-        model = METHODS[manifest["method"]](**parameters)
-        for name, value in manifest["state"].items():
-            setattr(model, name, _decode(value, arrays))
-    except (KeyError, TypeError, AttributeError) as error:
+        return _rebuilt(manifest, arrays)
+    except InputError as error:
+        raise InputError(f"{path} cannot be used: {error}") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{path} is damaged: its manifest cannot be understood") from error
+
+
+def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroShotClassifier:
+    kind = method(manifest["method"])
+    model = kind(**{k: _decode(v, arrays) for k, v in manifest["parameters"].items()})
+    for name, value in manifest["state"].items():
+        if not _is_state(kind, name):
+            raise KeyError(name)
+        setattr(model, name, _decode(value, arrays))
     return model
 
 
+def _is_state(kind: type[ZeroShotClassifier], name: str) -> bool:
+    """Is it the name of a fitted attribute? A file must not put its own in place of a method."""
+    return name.endswith("_") and not name.startswith("_") and not hasattr(kind, name)
+
+
 def _digest(array: np.ndarray) -> str:
-    head = f"{array.dtype.str}{array.shape}".encode()
-    return hashlib.sha256(head + np.ascontiguousarray(array).tobytes()).hexdigest()
+    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _sealed(manifest: dict[str, Any]) -> str:
+    """The manifest as JSON, with the checksum of all its other entries as the last one."""
+    content = {k: v for k, v in manifest.items() if k != "sha256"}
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    return json.dumps(content | {"sha256": digest})
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -100,16 +126,19 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, ClassTable):
         parts = [value.names, value.vectors, value.attributes]
         return {"class table": [_encode(v, arrays) for v in parts]}
-    if isinstance(value, RowScaling):
-        return {"row scaling": [value.unit_length, _encode(value.mean, arrays)]}
+    for word, kind in _SCALINGS.items():
+        if isinstance(value, kind):
+            return {word: [value.unit_length, _encode(value.mean, arrays)]}
     raise InputError(f"a {type(value).__name__} cannot be saved in a model file")
 
 
 def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if value.dtype.kind in "OU":
-        return {"names": [str(v) for v in value]}
+        if value.ndim != 1 or not all(isinstance(v, str) for v in value):
+            raise InputError("an array of Python objects cannot be saved in a model file")
+        return {"names": value.tolist()}
     name = f"array{len(arrays)}"
-    arrays[name] = np.ascontiguousarray(value)
+    arrays[name] = np.asarray(value, dtype=value.dtype.newbyteorder("<"), order="C")
     return {"array": name}
 
 
@@ -127,6 +156,6 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {k: _decode(v, arrays) for k, v in content.items()}
     if kind == "class table":
         return ClassTable(*[_decode(v, arrays) for v in content])
-    if kind == "row scaling":
-        return RowScaling(content[0], _decode(content[1], arrays))
+    if kind in _SCALINGS:
+        return _SCALINGS[kind](content[0], _decode(content[1], arrays))
     raise KeyError(kind)

@@ -7,7 +7,9 @@ Exit codes: 0 done, 1 the data or a file cannot be used, 2 the command was not u
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+import warnings
+from io import TextIOWrapper
+from typing import Annotated, Any
 
 import typer
 
@@ -46,11 +48,17 @@ def options(
 
 def main() -> None:
     """Run the command line; what a user can mend is one sentence, not a traceback."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a name may hold what the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            app()
     except (InputError, MissingExtraError) as error:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.stderr.write("Interrupted.\n")
-        sys.exit(130)
+
+
+def _warn(message: Warning | str, *_: Any) -> None:
+    """A warning without the line of source that it comes from."""
+    sys.stderr.write(f"Warning: {message}\n")

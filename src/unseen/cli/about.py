@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.models import Json
+from unseen.cli.models import Json, check_out
 from unseen.cli.output import percent, say, show, show_json, working
-from unseen.datasets import EMBEDDED, examine
+from unseen.datasets import EMBEDDED, examine, open_dataset
+from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS
 
 
@@ -24,6 +25,7 @@ def demo(
     """
     from unseen.report.demo import run_demo, write_demo
 
+    check_out(out / "index.html")
     with working("training on seven digits, testing on three"):
         result = run_demo()
         page = write_demo(result, out)
@@ -61,11 +63,9 @@ def check(
 
     The exit code is 1 if the data cannot be used.
     """
-    if data in EMBEDDED and not Path(data).exists():
-        say(f"{data} is embedded in unseen and needs no check.")
-        return
     with working(f"reading {data}"):
-        findings = examine(data)
+        embedded = data in EMBEDDED and not Path(data).exists()
+        findings = Findings(dataset=open_dataset(data)) if embedded else examine(data)
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}

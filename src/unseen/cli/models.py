@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import csv
+import math
+import os
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,6 +64,7 @@ def fit(
 
     Example: unseen fit birds/ --method eszsl --set row_penalty=0.01 --out birds.unseen
     """
+    check_out(out)
     dataset = open_dataset(data)
     model = method(method_name)(**_parameters(method(method_name), set_))
     X, y = dataset.training_set()
@@ -109,6 +112,7 @@ def tune(
 
     Example: unseen tune birds/ --out birds.unseen
     """
+    check_out(out)
     dataset = open_dataset(data)
     kind = method(method_name)
     fixed = _parameters(kind, set_)
@@ -126,7 +130,8 @@ def tune(
             {"parameters": t.parameters, "mean": t.mean, "scores": t.scores, "error": t.error}
             for t in tuning.trials
         ]
-        show_json({"scoring": scoring, "best": tuning.best_parameters, "trials": trials})
+        facts = {"scoring": scoring, "best": tuning.best_parameters, "trials": trials}
+        show_json(facts | {"out": None if out is None else str(out)})
         return
     _show_tuning(tuning, method_name)
     say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
@@ -159,6 +164,7 @@ def predict(
 
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
+    _check_csv(out)
     model, X = _model_and_rows(model_file, features, classes)
     with working(f"predicting {X.shape[0]:,} rows"):
         best = model.top_k(X, top, _candidate_list(candidates, model))
@@ -188,9 +194,10 @@ def retrieve(
 
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
+    _check_csv(out)
     model, X = _model_and_rows(model_file, features, classes)
     with working(f"ranking {X.shape[0]:,} rows"):
-        ranking = model.rank(name, X, min(k, X.shape[0]))
+        ranking = model.rank(_class_name(name, model), X, min(k, X.shape[0]))
     lines = (
         [place, row, score]
         for place, (row, score) in enumerate(
@@ -220,7 +227,7 @@ def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
 
 
 def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
-    """Parameters from NAME=VALUE; a value is a Python literal, else a string."""
+    """Parameters from NAME=VALUE."""
     known = kind().get_params()
     parameters = {}
     for setting in settings or []:
@@ -229,11 +236,42 @@ def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> d
             raise InputError(f"--set {setting}: write NAME=VALUE")
         if name not in known:
             raise InputError(f"{kind.__name__} has no parameter {name!r}{nearest(name, known)}")
-        try:
-            parameters[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            parameters[name] = text
+        parameters[name] = _value(name, text, known[name])
     return parameters
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    """A Python literal, else a string; where the default is a number or a switch, one like it."""
+    try:
+        value = ast.literal_eval(text.title() if text.casefold() in ("true", "false") else text)
+    except (ValueError, SyntaxError):
+        value = text
+    is_switch = isinstance(value, bool)
+    if isinstance(default, bool) and not is_switch:
+        raise InputError(f"{name} is True or False, not {text!r}")
+    is_number = isinstance(value, (int, float)) and not is_switch and math.isfinite(value)
+    if isinstance(default, (int, float)) and not isinstance(default, bool) and not is_number:
+        raise InputError(f"{name} takes a number such as {default}, not {text!r}")
+    return value
+
+
+def check_out(out: Path | None) -> None:
+    """Say before the work, not after it, that a file cannot be written."""
+    if out is None:
+        return
+    folder = next(p for p in out.absolute().parents if os.path.exists(p))
+    if not folder.is_dir():
+        raise InputError(f"cannot write {out}: {folder} is not a folder")
+    if out.is_dir():
+        raise InputError(f"cannot write {out}: it is a folder")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {out}: permission denied in {folder}")
+
+
+def _check_csv(out: Path | None) -> None:
+    if out is not None and out.suffix != ".csv":
+        raise InputError(f"{out}: predictions are written as .csv")
+    check_out(out)
 
 
 def _model_and_rows(
@@ -267,7 +305,14 @@ def _candidate_list(text: str, model: ZeroShotClassifier) -> Any:
     if text in ("all", "seen", "unseen"):
         return text
     # A name may hold a comma itself.
-    return [text] if text in model.class_table_ else [t.strip() for t in text.split(",")]
+    whole = _class_name(text, model)
+    parts = [whole] if whole in model.class_table_ else text.split(",")
+    return [_class_name(part.strip(), model) for part in parts]
+
+
+def _class_name(text: str, model: ZeroShotClassifier) -> Any:
+    """The class that a user names on the command line; a model may have numbers for names."""
+    return next((n for n in model.class_table_.names.tolist() if str(n) == text), text)
 
 
 def _deliver(
@@ -275,20 +320,31 @@ def _deliver(
 ) -> None:
     """Write lines to a file, print them as JSON, or show the first of them."""
     if out is not None:
-        if out.suffix != ".csv":
-            raise InputError(f"{out}: predictions are written as .csv")
-        with files.writing(out) as temporary, temporary.open("w", newline="") as file:
+        with (
+            files.writing(out) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows(lines)
-        say(f"{n_lines:,} lines: {out}")
+        if json:
+            show_json({"lines": n_lines, "out": str(out)})
+        else:
+            say(f"{n_lines:,} lines: {out}")
     elif json:
         show_json([dict(zip(header, line, strict=True)) for line in lines])
     else:
-        rows = [
-            [f"{c:.4g}" if isinstance(c, float) else c for c in line]
-            for line, _ in zip(lines, range(20), strict=False)
-        ]
-        show(title, header, rows)
+        rows = [_readable(line) for line, _ in zip(lines, range(20), strict=False)]
+        columns = header if len(header) == 3 else ["row", "classes and scores, best first"]
+        show(title, columns, rows)
         if n_lines > 20:
             say(f"... and {n_lines - 20:,} more; --out FILE.csv writes all of them.")
+
+
+def _readable(line: list[Any]) -> list[str]:
+    """A line for a person; many candidates go into one cell, as so many columns have no room."""
+    cells = [f"{c:.4g}" if isinstance(c, float) else str(c) for c in line]
+    if len(cells) == 3:
+        return cells
+    pairs = zip(cells[1::2], cells[2::2], strict=True)
+    return [cells[0], "; ".join(f"{name} {score}" for name, score in pairs)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +12,14 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from unseen.protocols import Evaluation
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
 _WIDTH = None if sys.stdout.isatty() else 100
+# A count, a share, a mean with its deviation, or nothing.
+_NUMBERS = re.compile(r"-?|-?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 
 
 def say(text: str = "") -> None:
@@ -25,32 +29,39 @@ def say(text: str = "") -> None:
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table; columns of numbers stand to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table()
     for k, column in enumerate(columns):
-        numeric = all(isinstance(row[k], (int, float)) or _looks_numeric(row[k]) for row in rows)
+        numeric = all(_NUMBERS.fullmatch(str(row[k])) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
-    Console(width=_WIDTH).print(table)
+    console = Console(width=_WIDTH)
+    # Not as the table's own title, which would be wrapped to the width of a narrow table.
+    console.print(Text(title, "bold"))
+    console.print(table)
 
 
-def _looks_numeric(value: Any) -> bool:
-    text = str(value).rstrip("%s ").replace(",", "").replace("±", "").replace(" ", "")
-    return text in ("", "-") or text.replace(".", "").replace("e", "").replace("-", "").isdigit()
-
-
-def _cell(value: Any) -> str:
-    # Square brackets are rich's markup; class names may hold them.
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text.replace("[", r"\[")
+def _cell(value: Any) -> Text:
+    """Plain text: a class name may hold what rich takes for markup."""
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return Text(f"{value:,}" if is_count else str(value))
 
 
 def show_json(value: Any) -> None:
-    print(json.dumps(value, default=_plain, indent=2))
+    print(json.dumps(_plain(value), indent=2, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
+    """The value in the types of JSON, which has no NaN."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if isinstance(value, (bool, int, str, type(None))) else str(value)
 
 
 def percent(share: float) -> str:

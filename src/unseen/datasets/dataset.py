@@ -33,19 +33,21 @@ class ZeroShotDataset:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        labels = as_names(self.y, "labels")
-        unseen = np.unique(as_names(self.unseen, "unseen classes")) if len(self.unseen) else []
+        X, labels = np.asanyarray(self.X), as_names(self.y, "labels")
+        unseen = np.unique(as_names(self.unseen, "unseen classes"))
+        object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", labels)
-        object.__setattr__(self, "unseen", np.asarray(unseen, dtype=self.classes.names.dtype))
-        object.__setattr__(self, "test_rows", np.asarray(self.test_rows, dtype=np.intp))
-        _check_rows(self.X, labels)
+        object.__setattr__(self, "unseen", unseen if unseen.size else self.classes.names[:0])
+        object.__setattr__(self, "test_rows", _as_row_numbers(self.test_rows))
+        check_features(X)
+        if X.shape[0] != labels.size:
+            raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels")
+        check_finite(X)
         self._check_split()
 
     def _check_split(self) -> None:
         self.classes.rows(self.y)
-        for name in self.unseen.tolist():
-            if name not in self.classes:
-                self.classes.select([name])
+        self.classes.rows(self.unseen)
         n_rows = self.y.size
         if self.test_rows.size and not 0 <= self.test_rows.min() <= self.test_rows.max() < n_rows:
             raise InputError(f"test rows must be between 0 and {n_rows - 1}")
@@ -53,9 +55,13 @@ class ZeroShotDataset:
             if rows is not None and len(rows) != n_rows:
                 raise InputError(f"{n_rows} rows but {len(rows)} {what}")
         if self.seen.size < 2:
+            only = f"only {listed(self.seen.tolist())} has" if self.seen.size else "no class has"
+            raise InputError(f"{only} rows to train on: at least two classes are needed")
+        untrained = np.setdiff1d(self.y[self.seen_test_rows], self.seen)
+        if untrained.size:
             raise InputError(
-                f"only {self.seen.size} class has rows to train on ({listed(self.seen.tolist())}): "
-                "at least two are needed"
+                f"all rows of {listed(untrained.tolist())} are kept for testing: name such classes "
+                "as unseen, or leave some of their rows for training"
             )
 
     @property
@@ -82,7 +88,7 @@ class ZeroShotDataset:
 
     def with_unseen(self, unseen: Any) -> ZeroShotDataset:
         """The same data with other classes kept as unseen."""
-        return replace(self, unseen=np.asarray(list(unseen)))
+        return replace(self, unseen=as_names(unseen, "unseen classes"))
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and labels to train on."""
@@ -117,16 +123,21 @@ class ZeroShotDataset:
         }
 
 
-def _check_rows(X: np.ndarray, labels: np.ndarray) -> None:
+def _as_row_numbers(rows: Any) -> np.ndarray:
+    array = np.ravel(rows)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(f"test rows must be whole row numbers counted from 0, not {array.dtype}")
+    return array.astype(np.intp)
+
+
+def check_features(X: np.ndarray) -> None:
+    """An error if X is not a table of numbers with rows and columns; its cells are not read."""
     if X.ndim != 2:
         raise InputError(f"features must be a table of rows and columns, not of shape {X.shape}")
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise InputError(f"the features are empty: {X.shape[0]} rows of {X.shape[1]} columns")
     if X.dtype.kind not in "fiub":
         raise InputError(f"features must be numbers, not {X.dtype}")
-    if X.shape[0] != labels.size:
-        raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels")
-    check_finite(X)
 
 
 def check_finite(X: np.ndarray) -> None:
@@ -134,9 +145,9 @@ def check_finite(X: np.ndarray) -> None:
     if X.dtype.kind != "f":
         return
     for rows in array_blocks(X):
-        bad = ~np.isfinite(X[rows])
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
+        finite = np.isfinite(X[rows])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
             raise InputError(
                 f"the features are NaN or infinite at row {rows.start + row}, column {column} "
                 "(both counted from 0); fill or drop such rows first"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from unseen.classes import ClassTable
+from unseen.classes import ClassTable, as_names
 from unseen.datasets.dataset import ZeroShotDataset
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -64,7 +64,7 @@ def load_digits_zero_shot(unseen: Iterable[str] = ("one", "two", "five")) -> Zer
         X=pixels,
         y=np.array(DIGITS)[digits],
         classes=seven_segments(),
-        unseen=np.array(list(unseen)),
+        unseen=as_names(unseen, "unseen classes"),
         images=pixels.reshape(-1, 8, 8),
         notes=("handwritten digits of scikit-learn, described by seven-segment codes",),
     )

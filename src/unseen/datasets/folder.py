@@ -12,12 +12,13 @@ import numpy as np
 
 from unseen import files
 from unseen.classes import ClassTable
-from unseen.datasets.dataset import ZeroShotDataset, check_finite
-from unseen.errors import InputError, listed
+from unseen.datasets.dataset import ZeroShotDataset, check_features, check_finite
+from unseen.errors import InputError, listed, naming
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *files.TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
 CLASS_SUFFIXES = (".npz", ".mat", *files.TABLE_SUFFIXES)
+_FEATURE_ARRAYS, _LABEL_ARRAYS = ("features", "X"), ("labels", "y")
 _LABEL_COLUMNS = ("label", "labels", "class")
 _IMAGE_COLUMNS = ("image", "image_path")
 
@@ -59,8 +60,6 @@ def read_features(path: str | os.PathLike[str], n_columns: int | None = None) ->
     given = _existing(path)
     file: Path = _part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
     X = _read_features(file)[0]
-    if X.ndim != 2 or X.size == 0:
-        raise InputError(f"{file}: features must be rows and columns, not of shape {X.shape}")
     if n_columns is not None and X.shape[1] != n_columns:
         if file.suffix == ".mat" and X.shape[0] == n_columns:
             X = X.T
@@ -68,7 +67,8 @@ def read_features(path: str | os.PathLike[str], n_columns: int | None = None) ->
             raise InputError(
                 f"{file} has {X.shape[1]} columns, the model was trained on {n_columns}"
             )
-    check_finite(X)
+    with naming(file):
+        check_finite(X)
     return X
 
 
@@ -79,12 +79,12 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     if path.is_dir():
         _read_folder(path, parts, findings)
     elif path.suffix == ".npz":
-        _attempt(findings, lambda: _read_archive(path, parts))
+        _attempt(findings, path, lambda: _read_archive(path, parts, findings))
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
     _describe(parts, findings)
     if not findings.wrong:
-        _attempt(findings, lambda: _assemble(path, parts, findings))
+        _attempt(findings, path, lambda: _assemble(path, parts, findings))
     if findings.dataset is not None:
         findings.odd += _oddities(findings.dataset)
     return findings
@@ -92,14 +92,15 @@ def examine(path: str | os.PathLike[str]) -> Findings:
 
 def _existing(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
     return path
 
 
-def _attempt(findings: Findings, step: Callable[[], Any]) -> None:
+def _attempt(findings: Findings, path: Path, step: Callable[[], Any]) -> None:
     try:
-        step()
+        with naming(path):
+            step()
     except InputError as error:
         findings.wrong.append(str(error))
 
@@ -116,22 +117,29 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
         path = _part(folder, "labels", LABEL_SUFFIXES, required=parts.y is None)
         if path is not None:
             parts.y = _read_labels(path)
+        if parts.X is not None and parts.y is not None and (folder / "features.mat").exists():
+            parts.X = _by_rows(parts.X, parts.y.size)
 
     def classes() -> None:
-        parts.classes = ClassTable.read(_part(folder, "classes", CLASS_SUFFIXES))
+        table = ClassTable.read(_part(folder, "classes", CLASS_SUFFIXES))
+        parts.classes = ClassTable(_as_strings(table.names), table.vectors, table.attributes)
 
-    def lists() -> None:
+    def unseen() -> None:
         if (folder / "unseen.txt").exists():
             parts.unseen = _name_list(folder / "unseen.txt")
+
+    def test_rows() -> None:
         if (folder / "test_rows.txt").exists():
             parts.test_rows = _row_numbers(folder / "test_rows.txt")
+
+    def images() -> None:
         if (folder / "images.txt").exists():
             parts.image_paths = np.array(files.read_lines(folder / "images.txt"))
         if parts.image_paths is not None:
             parts.image_paths = np.array([str(folder / p) for p in parts.image_paths])
 
-    for step in (features, labels, classes, lists):
-        _attempt(findings, step)
+    for step in (features, labels, classes, unseen, test_rows, images):
+        _attempt(findings, folder, step)
 
 
 def _part(folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True) -> Any:
@@ -147,6 +155,13 @@ def _part(folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = T
 
 def _read_features(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Features, with labels and image paths where the file has them too."""
+    X, labels, images = _read_arrays(path)
+    with naming(path):
+        check_features(X)
+    return X, labels, images
+
+
+def _read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
@@ -157,14 +172,25 @@ def _read_features(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarra
         table = files.read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
         labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
         return table.numbers, labels, images
-    read = files.read_mat if path.suffix == ".mat" else files.read_npz
-    arrays: dict[str, Any] = read(path)
-    X = np.asarray(files.pick(arrays, ("features", "X"), path, "features"))
-    labels = None if "labels" not in arrays else _as_strings(arrays["labels"])
-    if path.suffix == ".mat" and labels is not None and X.shape[0] != labels.size == X.shape[1]:
-        X = X.T
-    images = _first(arrays, ("image_paths",))
-    return X, labels, None if images is None else np.asarray(images, dtype=str)
+    if path.suffix == ".mat":
+        wanted = [*_FEATURE_ARRAYS, *_LABEL_ARRAYS, "image_paths"]
+        arrays: dict[str, Any] = files.read_mat(path, wanted)
+    else:
+        arrays = files.read_npz(path)
+    X = np.asarray(files.pick(arrays, _FEATURE_ARRAYS, path, "features"))
+    labels, images = (
+        None if found is None else _as_strings(found)
+        for found in (_first(arrays, _LABEL_ARRAYS), arrays.get("image_paths"))
+    )
+    if path.suffix == ".mat" and labels is not None:
+        X = _by_rows(X, labels.size)
+    return X, labels, images
+
+
+def _by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
+    """Features of a .mat file, where an instance is often a column, with one row an instance."""
+    is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
+    return X.T if is_by_columns else X
 
 
 def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -176,46 +202,64 @@ def _read_labels(path: Path) -> np.ndarray:
         return np.array(files.read_lines(path))
     if path.suffix == ".npy":
         return _as_strings(files.read_npy(path))
-    table = files.read_table(path, text=_LABEL_COLUMNS, first_is_text=True)
+    table = files.read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS, first_is_text=True)
     labels = _first(table.text, _LABEL_COLUMNS)
     return next(iter(table.text.values())) if labels is None else labels
 
 
 def _as_strings(labels: Any) -> np.ndarray:
-    """Labels as names: class tables in files have strings for names, so labels are strings too."""
+    """Names from a file, always strings: a text file cannot tell 3 from "3"."""
     labels = np.ravel(np.asarray(labels))
-    if labels.dtype.kind == "f" and np.all(labels == np.round(labels)):
+    if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.round(labels))):
         labels = labels.astype(np.int64)
+    if labels.dtype.kind == "S":
+        try:
+            return np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
     return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
 
 
 def _name_list(path: Path) -> np.ndarray:
-    return np.array([line for line in files.read_lines(path) if line], dtype=str)
+    names = [line for line in files.read_lines(path) if line]
+    if not names:
+        raise InputError(f"{path} names no class; write one name a line, or remove the file")
+    return np.array(names, dtype=str)
 
 
 def _row_numbers(path: Path) -> np.ndarray:
     lines = [line for line in files.read_lines(path) if line]
-    bad = next((line for line in lines if not line.isdigit()), None)
+    # Eighteen digits fit in 64 bits.
+    bad = next((line for line in lines if not line.isdecimal() or len(line) > 18), None)
     if bad is not None:
-        raise InputError(f"{path}: {bad!r} is not a row number (whole, counted from 0)")
+        raise InputError(f"{path}: {bad[:30]!r} is not a row number (whole, counted from 0)")
     return np.array([int(line) for line in lines], dtype=np.intp)
 
 
-def _read_archive(path: Path, parts: _Parts) -> None:
+def _read_archive(path: Path, parts: _Parts, findings: Findings) -> None:
     arrays = files.read_npz(path)
-    parts.X = files.pick(arrays, ("features", "X"), path, "features")
-    parts.y = _as_strings(files.pick(arrays, ("labels", "y"), path, "labels"))
-    parts.classes = ClassTable(
-        _as_strings(files.pick(arrays, ("class_names",), path, "class names")),
-        files.pick(arrays, ("class_vectors",), path, "class vectors"),
-        arrays.get("class_attributes"),
-    )
-    if "unseen" in arrays:
-        parts.unseen = _as_strings(arrays["unseen"])
-    if "test_rows" in arrays:
-        parts.test_rows = np.ravel(arrays["test_rows"])
-    if "image_paths" in arrays:
-        parts.image_paths = np.asarray(arrays["image_paths"], dtype=str)
+
+    def features() -> None:
+        parts.X = files.pick(arrays, _FEATURE_ARRAYS, path, "features")
+
+    def labels() -> None:
+        parts.y = _as_strings(files.pick(arrays, _LABEL_ARRAYS, path, "labels"))
+
+    def classes() -> None:
+        names = _as_strings(files.pick(arrays, ("class_names",), path, "class names"))
+        vectors = files.pick(arrays, ("class_vectors",), path, "class vectors")
+        parts.classes = ClassTable(names, vectors, arrays.get("class_attributes"))
+
+    def lists() -> None:
+        if "unseen" in arrays:
+            parts.unseen = _as_strings(arrays["unseen"])
+        if "test_rows" in arrays:
+            parts.test_rows = np.ravel(arrays["test_rows"])
+        if "image_paths" in arrays:
+            parts.image_paths = _as_strings(arrays["image_paths"])
+
+    for step in (features, labels, classes, lists):
+        _attempt(findings, path, step)
 
 
 # -- putting them together ----------------------------------------------------------------------
@@ -253,7 +297,7 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
     if unseen is None:
         unseen = np.setdiff1d(parts.classes.names, parts.y)
     findings.dataset = ZeroShotDataset(
-        name=path.stem,
+        name=path.resolve().name if path.is_dir() else path.stem,
         X=parts.X,
         y=parts.y,
         classes=parts.classes,

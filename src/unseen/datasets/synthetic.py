@@ -7,12 +7,11 @@ import os
 import numpy as np
 from numpy.lib.format import open_memmap
 
+from unseen.blocks import row_blocks
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError
 from unseen.files import writing
-
-_CHUNK = 4096
 
 
 def make_zero_shot(
@@ -36,21 +35,28 @@ def make_zero_shot(
         s_c = A f_c + τ ε                    its line in the class table
         x   = P (f_c + σ ε') + σ ε''         a row of the class
 
-    with Gaussian g, e, ε, A and P. Each class has a random stream of its own and rows are made a
-    few thousand at a time, so the result depends on neither block size nor memory.
+    with Gaussian g, e, ε, A and P. Each class has a random stream of its own and its rows draw from
+    it in turn, block by block, so the result depends on neither block size nor memory.
 
     Parameters
     ----------
     noise, table_noise : σ and τ; without noise every row of a class is the same.
     class_similarity : ρ in [0, 1): how much all classes have in common.
     out : a .npy file to hold the rows; X is then a read-only memory map of it, and at no time are
-        more than a few thousand rows in memory.
+        more than a few blocks of rows in memory.
     """
     if not 0 <= class_similarity < 1:
         raise InputError(f"class_similarity must be in [0, 1), not {class_similarity}")
-    for name, size in (("n_seen", n_seen), ("rows_per_class", rows_per_class)):
-        if size < 1:
-            raise InputError(f"{name} must be at least 1, not {size}")
+    sizes = {
+        "n_seen": n_seen,
+        "rows_per_class": rows_per_class,
+        "n_features": n_features,
+        "n_attributes": n_attributes,
+        "n_factors": n_factors,
+    }
+    for name, size, least in (*((k, v, 1) for k, v in sizes.items()), ("n_unseen", n_unseen, 0)):
+        if size < least:
+            raise InputError(f"{name} must be at least {least}, not {size}")
     n_classes = n_seen + n_unseen
     shared = np.random.default_rng(random_state)
     factors = np.sqrt(class_similarity) * shared.standard_normal(n_factors) + np.sqrt(
@@ -104,8 +110,9 @@ def _fill(
 ) -> None:
     for c, factor in enumerate(factors):
         stream = np.random.default_rng([random_state, c])
-        for start in range(0, rows_per_class, _CHUNK):
-            n = min(_CHUNK, rows_per_class - start)
-            within = factor + noise * stream.standard_normal((n, factor.size))
-            first = c * rows_per_class + start
-            X[first : first + n] = within @ P + noise * stream.standard_normal((n, X.shape[1]))
+        of_class = X[c * rows_per_class : (c + 1) * rows_per_class]
+        width = factor.size + X.shape[1]
+        for rows in row_blocks(rows_per_class, 8 * width):
+            random = noise * stream.standard_normal((rows.stop - rows.start, width))
+            within, without = random[:, : factor.size], random[:, factor.size :]
+            of_class[rows] = (factor + within) @ P + without

@@ -16,7 +16,7 @@ from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.preprocessing import RowScaling, unit_rows
+from unseen.preprocessing import ClassScaling, RowScaling
 
 
 class ESZSL(ZeroShotClassifier):
@@ -34,29 +34,32 @@ class ESZSL(ZeroShotClassifier):
     class_penalty : λ, in units of the trace of S'S.
     unit_rows : scale each row of X to length one.
     center : take off the mean of the training rows.
-    unit_classes : scale each class description to length one.
+    center_classes : take off the mean of the descriptions of the seen classes.
+    unit_classes : scale each class description to length one, after that.
     """
 
     def __init__(
         self,
         row_penalty: float = 1e-3,
-        class_penalty: float = 3e-3,
+        class_penalty: float = 1e-2,
         *,
         unit_rows: bool = True,
         center: bool = True,
+        center_classes: bool = True,
         unit_classes: bool = True,
     ) -> None:
         self.row_penalty = row_penalty
         self.class_penalty = class_penalty
         self.unit_rows = unit_rows
         self.center = center
+        self.center_classes = center_classes
         self.unit_classes = unit_classes
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
         return {
-            "row_penalty": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
-            "class_penalty": [1e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1.0],
+            "row_penalty": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2],
+            "class_penalty": [1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0],
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
@@ -64,7 +67,9 @@ class ESZSL(ZeroShotClassifier):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be a positive number, not {getattr(self, name)!r}")
         self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
-        S = self._class_codes(table).astype(np.float64)
+        S = table.vectors.astype(np.float64)
+        self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        S = self.class_scaling_(S)
         target = _class_side(S, self.class_penalty)
         solve = _wide_rows if X.shape[0] < X.shape[1] else _tall_rows
         weights = solve(X, self.scaling_, labels, target, self.row_penalty)
@@ -74,7 +79,7 @@ class ESZSL(ZeroShotClassifier):
         return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
-        return unit_rows(table.vectors) if self.unit_classes else table.vectors
+        return self.class_scaling_(table.vectors)
 
 
 def _class_side(S: np.ndarray, penalty: float) -> np.ndarray:

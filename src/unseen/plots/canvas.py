@@ -31,7 +31,8 @@ def svg(figure: Any) -> str:
     matplotlib = require("matplotlib", "report", "drawing a figure")
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "unseen"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        figure.savefig(buffer, format="svg", metadata=nothing)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

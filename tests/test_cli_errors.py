@@ -1,0 +1,337 @@
+"""What cannot be used is one sentence on standard error, and nothing is half written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.io
+
+import unseen
+from tests.common.birds import SEEN, UNSEEN, make_folder, write_classes, write_lines
+from tests.common.command import assert_one_sentence, run_unseen
+from unseen.cli import models
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("data") / "birds")
+
+
+@pytest.fixture(scope="module")
+def model_file(folder: Path) -> Path:
+    path = folder.parent / "birds.unseen"
+    assert run_unseen("fit", folder, "--out", path).code == 0
+    return path
+
+
+def tree(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+# -- data sets that cannot be used --------------------------------------------------------------
+
+
+class Trap:
+    """Unpickling it leaves a file behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.path),)
+
+
+def halve(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def archive(folder: Path, **changes: Any) -> Path:
+    """The same data as features.npz, with other arrays in place of some."""
+    arrays = {"features": np.load(folder / "features.npy"), "labels": np.repeat(SEEN + UNSEEN, 7)}
+    (folder / "features.npy").unlink()
+    (folder / "labels.txt").unlink()
+    np.savez(folder / "features.npz", **(arrays | changes))
+    return folder / "features.npz"
+
+
+def no_rows(folder: Path) -> None:
+    np.save(folder / "features.npy", np.empty((0, 12)))
+
+
+def no_columns(folder: Path) -> None:
+    np.save(folder / "features.npy", np.empty((77, 0)))
+
+
+def empty_labels(folder: Path) -> None:
+    (folder / "labels.txt").write_bytes(b"")
+
+
+def one_class(folder: Path) -> None:
+    write_lines(folder / "labels.txt", ["Heron"] * 77)
+
+
+def misspelt(folder: Path) -> None:
+    labels = np.repeat(["Indigo Buntng", *SEEN[1:], *UNSEEN], 7)
+    write_lines(folder / "labels.txt", labels)
+
+
+def misspelt_unseen(folder: Path) -> None:
+    write_lines(folder / "unseen.txt", ["Lazuli Buntin"])
+
+
+def words(folder: Path) -> None:
+    np.save(folder / "features.npy", np.full((77, 12), "high"))
+
+
+def holes(folder: Path) -> None:
+    features = np.load(folder / "features.npy")
+    features[5, 3] = np.nan
+    np.save(folder / "features.npy", features)
+
+
+def fewer_rows(folder: Path) -> None:
+    np.save(folder / "features.npy", np.zeros((70, 12)))
+
+
+def ragged_table(folder: Path) -> None:
+    with (folder / "classes.csv").open("a", encoding="utf-8") as file:
+        file.write("Dodo,1,2\n")
+
+
+def twice(folder: Path) -> None:
+    vectors = np.random.default_rng(0).random((12, 6))
+    write_classes(folder / "classes.csv", [*SEEN, *UNSEEN, "Heron"], vectors)
+
+
+def no_bytes(folder: Path) -> None:
+    archive(folder).write_bytes(b"")
+
+
+def half_npz(folder: Path) -> None:
+    halve(archive(folder))
+
+
+def half_mat(folder: Path) -> None:
+    scipy.io.savemat(folder / "features.mat", {"features": np.load(folder / "features.npy")})
+    (folder / "features.npy").unlink()
+    halve(folder / "features.mat")
+
+
+def pickled(folder: Path) -> None:
+    trap = np.array([Trap(folder / "sprung")], dtype=object)
+    archive(folder, features=np.repeat(trap, 77), labels=np.repeat(trap, 77))
+
+
+def no_table(folder: Path) -> None:
+    (folder / "classes.csv").unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (no_rows, "features are empty: 0 rows"),
+        (no_columns, "features are empty: 77 rows of 0 columns"),
+        (empty_labels, "labels.txt is empty"),
+        (one_class, "at least two"),
+        (misspelt, "class 'Indigo Buntng' has 7 rows and no line in the class table; nearest name: "
+                   "'Indigo Bunting'"),
+        (misspelt_unseen, "nearest name: 'Lazuli Bunting'"),
+        (words, "must be numbers"),
+        (holes, "row 5, column 3"),
+        (fewer_rows, "70 rows of features but 77 labels"),
+        (ragged_table, "line 13: 3 cells where the header has 7"),
+        (twice, "one name: 'Heron'"),
+        (no_bytes, "features.npz is empty (0 bytes)"),
+        (half_npz, "features.npz is not a whole .npz file, it may be truncated"),
+        (half_mat, "features.mat is not a whole .mat file, it may be truncated"),
+        (pickled, "pickle"),
+        (no_table, "no classes file"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_broken_data(
+    folder: Path, tmp_path: Path, spoil: Callable[[Path], None], sentence: str
+) -> None:
+    broken = shutil.copytree(folder, tmp_path / "broken")
+    spoil(broken)
+    before = tree(tmp_path)
+    checked = run_unseen("check", broken)
+    assert checked.code == 1
+    assert sentence in checked.out
+    report = run_unseen("check", broken, "--json")
+    assert (report.code, report.json["usable"]) == (1, False)
+    assert any(sentence in line for line in report.json["wrong"])
+    for command in ("fit", "tune"):
+        assert_one_sentence(run_unseen(command, broken, "--out", tmp_path / "model"), sentence)
+    assert tree(tmp_path) == before, "no model, and no trap that sprang"
+
+
+def test_good_data(folder: Path) -> None:
+    checked = run_unseen("check", folder)
+    assert (checked.code, checked.err) == (0, "")
+    assert f"can be used: unseen fit {folder}" in checked.out
+    report = run_unseen("check", folder, "--json").json
+    assert (report["usable"], report["wrong"]) == (True, [])
+    assert report["facts"]["training rows"] == 56
+
+
+def test_data_without_an_unseen_class_can_train_but_not_evaluate(
+    folder: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "birds")
+    (copy / "unseen.txt").unlink()
+    checked = run_unseen("check", copy)
+    assert checked.code == 0
+    assert "nothing is zero-shot" in checked.out
+    fitted = run_unseen("fit", copy, "--out", tmp_path / "model")
+    assert "Every class of the table has rows" in fitted.out
+    assert_one_sentence(run_unseen("evaluate", tmp_path / "model", copy), "unseen.txt")
+
+
+def test_data_that_are_not_there(tmp_path: Path) -> None:
+    for command in ("check", "fit", "tune"):
+        options = [] if command == "check" else ["--out", tmp_path / "m"]
+        outcome = run_unseen(command, tmp_path / "absent", *options)
+        assert_one_sentence(outcome, "does not exist")
+
+
+# -- rows and classes that a model cannot use ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["narrow.npy"], "has 5 columns, the model was trained on 12"),
+        (["holes.npy"], "NaN or infinite at row 1, column 0"),
+        (["absent.npy"], "absent.npy does not exist"),
+        (["digits"], "64"),
+        (["birds", "--candidates", "Hern"], "no class 'Hern' is known to the model; nearest name"),
+        (["birds", "--candidates", ","], "no class ''"),
+        (["birds", "--top", "4"], "k=4 is more than the 3 candidates"),
+        (["birds", "--out", "p.txt"], "written as .csv"),
+        (["birds", "--classes", "wide.csv"], "described by 9 columns"),
+        (["birds", "--classes", "other.csv"], "class 'Heron' is known already"),
+        (["birds", "--classes", "absent.csv"], "absent.csv does not exist"),
+    ],
+)  # fmt: skip
+def test_predictions_that_cannot_be_made(
+    folder: Path, model_file: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, sentence: str
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    np.save("narrow.npy", np.zeros((3, 5)))
+    np.save("holes.npy", np.vstack([np.zeros((1, 12)), np.full((1, 12), np.inf)]))
+    write_classes(Path("wide.csv"), ["Dodo"], np.zeros((1, 9)))
+    write_classes(Path("other.csv"), ["Heron"], np.full((1, 6), 3.0))
+    before = tree(folder.parent)
+    assert_one_sentence(run_unseen("predict", model_file, *arguments), sentence)
+    assert tree(folder.parent) == before
+
+
+def test_a_class_that_the_model_does_not_know(folder: Path, model_file: Path) -> None:
+    outcome = run_unseen("retrieve", model_file, folder, "--class", "lazuli buntin")
+    assert_one_sentence(outcome, "nearest name: 'Lazuli Bunting'")
+
+
+def test_evaluation_on_classes_of_training_is_refused(folder: Path, tmp_path: Path) -> None:
+    leaky = shutil.copytree(folder, tmp_path / "leaky")
+    write_lines(leaky / "unseen.txt", UNSEEN[:2])
+    run_unseen("fit", leaky, "--out", tmp_path / "model")
+    outcome = run_unseen("evaluate", tmp_path / "model", folder)
+    assert_one_sentence(outcome, "trained on 'Ærfugl'", "mean nothing")
+
+
+def test_evaluation_on_other_features_is_refused(model_file: Path) -> None:
+    assert_one_sentence(run_unseen("evaluate", model_file, "digits"), "64", "12")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda path: path.unlink(), "does not exist"),
+        (lambda path: path.write_text("not a model\n"), "not a model file"),
+        (lambda path: path.write_bytes(b""), "is empty"),
+        (halve, "not a model file of unseen, or it is damaged"),
+    ],
+    ids=["missing", "text", "empty", "truncated"],
+)
+def test_files_that_are_no_models(
+    folder: Path, model_file: Path, tmp_path: Path, spoil: Callable[[Path], Any], sentence: str
+) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(model_file.read_bytes())
+    spoil(path)
+    for command, options in (("predict", []), ("retrieve", ["-c", "Heron"]), ("evaluate", [])):
+        assert_one_sentence(run_unseen(command, path, folder, *options), sentence, str(path))
+
+
+# -- places that cannot be written --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["fit", "tune", "predict", "retrieve", "demo"])
+def test_a_place_that_cannot_be_written(
+    folder: Path, model_file: Path, tmp_path: Path, command: str
+) -> None:
+    """Below a regular file nobody can write, not even root; and it is said before the work."""
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "folder.csv").mkdir()
+    before = tree(tmp_path)
+    arguments: dict[str, list[Any]] = {
+        "fit": [folder],
+        "tune": [folder, "--splits", 1],
+        "predict": [model_file, folder],
+        "retrieve": [model_file, folder, "-c", "Heron"],
+        "demo": [],
+    }
+    below = run_unseen(command, *arguments[command], "--out", tmp_path / "file" / "new" / "x.csv")
+    assert_one_sentence(below, "cannot write", "file is not a folder")
+    if command != "demo":
+        on_folder = run_unseen(command, *arguments[command], "--out", tmp_path / "folder.csv")
+        assert_one_sentence(on_folder, "cannot write", "it is a folder")
+    assert tree(tmp_path) == before
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+# -- what a shell sees ---------------------------------------------------------------------------
+
+
+def test_a_warning_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def noisy(path: str) -> Any:
+        warnings.warn("the rows are few", stacklevel=1)
+        return unseen.read_dataset(path)
+
+    monkeypatch.setattr(models, "open_dataset", noisy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        outcome = run_unseen("fit", folder, "--out", folder.parent / "warned.unseen")
+    assert (outcome.code, outcome.err) == (0, "Warning: the rows are few\n")
+
+
+def start_process(*arguments: object) -> subprocess.Popen[bytes]:
+    """As a shell runs it; without what makes rich and typer believe in a terminal."""
+    believed = ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS")
+    environment = {k: v for k, v in os.environ.items() if k not in believed}
+    code = "from unseen.cli import main; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment)
+
+
+def test_a_real_process(folder: Path, model_file: Path) -> None:
+    good = start_process("evaluate", model_file, folder)
+    bad = start_process("predict", model_file, folder.parent / "absent.npy")
+    (shown, nothing), (empty, error) = good.communicate(), bad.communicate()
+    assert (good.returncode, nothing) == (0, b"")
+    assert "Ærfugl" in shown.decode()
+    assert (bad.returncode, empty) == (1, b"")
+    assert error.startswith(b"Error: ")
+    assert error.endswith(b"absent.npy does not exist\n")
+    assert b"\x1b" not in shown + error, "no colours where no terminal is"

@@ -1,0 +1,283 @@
+"""The demonstration: one page that needs nothing else, and whose numbers are those printed."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from sklearn.metrics import average_precision_score, balanced_accuracy_score
+
+from tests.common.command import Outcome, assert_one_sentence, run_unseen
+from unseen import digit_splits, load_digits_zero_shot, metrics
+from unseen.estimators import METHODS
+from unseen.plots import precision_recall_figure
+from unseen.report import demo, page
+
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+LOADING = {"src", "href", "xlink:href", "srcset", "action", "data", "poster", "background"}
+
+
+class Page(HTMLParser):
+    """What stands in a page: its tags and their attributes, tables and style; tags must match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.rows: list[list[str]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == [], "every tag is closed"
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+class Demo(NamedTuple):
+    folder: Path
+    outcome: Outcome
+    result: demo.DemoResult
+    text: str
+
+    @property
+    def page(self) -> Page:
+        return Page(self.text)
+
+    @property
+    def images(self) -> list[dict[str, str]]:
+        return [attributes for tag, attributes in self.page.tags if tag == "img"]
+
+    @property
+    def printed(self) -> list[list[str]]:
+        """The rows of the tables on standard output."""
+        lines = [line for line in self.outcome.out.splitlines() if line.startswith("│")]
+        return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The command, run once; the result that it works on is kept too."""
+    folder = tmp_path_factory.mktemp("demo") / "out"
+    results = []
+    run = demo.run_demo
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "run_demo", lambda: results.append(run()) or results[0])
+        outcome = run_unseen("demo", "--out", folder)
+    assert (outcome.code, outcome.err) == (0, "")
+    return Demo(folder, outcome, results[0], (folder / "index.html").read_text(encoding="utf-8"))
+
+
+# -- the files ----------------------------------------------------------------------------------
+
+
+def test_a_page_and_a_picture_are_written(shown: Demo) -> None:
+    assert sorted(p.name for p in shown.folder.iterdir()) == ["index.html", "retrieval.png"]
+    height, width, _ = imread(shown.folder / "retrieval.png").shape
+    assert height > 100
+    assert width > height
+    assert str(shown.folder / "index.html") in shown.outcome.out
+
+
+def test_the_page_is_whole(shown: Demo) -> None:
+    tags = [tag for tag, _ in shown.page.tags]
+    for tag in ("html", "head", "title", "body", "h1", "svg"):
+        assert tags.count(tag) == 1, tag
+
+
+def test_the_page_loads_nothing(shown: Demo) -> None:
+    parsed = shown.page
+    assert not {tag for tag, _ in parsed.tags} & {"script", "link", "iframe", "object", "embed"}
+    for _, attributes in parsed.tags:
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in LOADING:
+                assert value.startswith(("data:image/", "#")), value
+    for target in re.findall(r"url\((.*?)\)", shown.text):
+        assert target.strip("'\"").startswith("#")
+    assert "@import" not in shown.text
+
+
+def test_the_same_result_gives_the_same_page(shown: Demo, tmp_path: Path) -> None:
+    demo.write_demo(shown.result, tmp_path)
+    assert (tmp_path / "index.html").read_text(encoding="utf-8") == shown.text
+
+
+# -- the pictures -------------------------------------------------------------------------------
+
+
+def test_red_frames_are_the_false_returns(shown: Demo) -> None:
+    assert len(shown.images) == 15
+    wrong = [image for image in shown.images if image["class"] == "wrong"]
+    assert len(wrong) == 15 - sum(shown.result.hits.values())
+
+
+def test_each_picture_is_the_row_it_says_and_framed_by_its_label(shown: Demo) -> None:
+    digits = load_digits_zero_shot()
+    assert digits.images is not None
+    asked = np.repeat(sorted(digits.unseen), 5)
+    for name, image in zip(asked, shown.images, strict=True):
+        found = re.fullmatch(r"image (\d+): a (\w+)", image["alt"])
+        assert found
+        row = int(found[1])
+        assert found[2] == digits.y[row]
+        assert (image["class"] == "right") == (digits.y[row] == name)
+        png = base64.b64decode(image["src"].removeprefix("data:image/png;base64,"), validate=True)
+        grey = imread(io.BytesIO(png), format="png")[:, :, 0]
+        ink = digits.images[row] / digits.images[row].max()
+        assert np.allclose(1 - grey, ink, atol=0.01)
+
+
+def test_pictures_are_the_best_fits_in_order(shown: Demo) -> None:
+    digits = load_digits_zero_shot()
+    X, _ = digits.unseen_set()
+    model = shown.result.models[shown.result.best.method]
+    rows = [int(image["alt"].split(":")[0].removeprefix("image ")) for image in shown.images]
+    expected = []
+    for name in sorted(digits.unseen):
+        scores = model.similarities(X, [name])[:, 0]
+        expected += digits.unseen_rows[np.argsort(-scores, kind="stable")[:5]].tolist()
+    assert rows == expected
+
+
+# -- the numbers --------------------------------------------------------------------------------
+
+
+def test_the_numbers_of_the_page_are_those_printed(shown: Demo) -> None:
+    page_rows = shown.page.rows
+    n_methods = len(METHODS)
+    for method, top_1, chance, mean_ap, splits, seconds in shown.printed[:n_methods]:
+        assert [method, top_1, mean_ap, splits, seconds] in page_rows
+        assert ["chance", chance, "-", chance, "-"] in page_rows
+    assert len(shown.printed) == n_methods + 3
+    for row in shown.printed[n_methods:]:
+        assert row in page_rows
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_numbers_are_right(shown: Demo, method: str) -> None:
+    digits = load_digits_zero_shot()
+    X, y = digits.unseen_set()
+    model = METHODS[method]().fit(*digits.training_set(), classes=digits.classes)
+    accuracy = balanced_accuracy_score(y, model.predict(X))
+    precisions = {
+        name: average_precision_score(y == name, model.similarities(X, [name])[:, 0])
+        for name in sorted(digits.unseen)
+    }
+    row = next(row for row in shown.printed if row[0] == method)
+    mean = np.mean(list(precisions.values()))
+    assert row[1:4] == [f"{100 * accuracy:.1f} %", "33.3 %", f"{100 * mean:.1f} %"]
+    if method == shown.result.best.method:
+        for name, precision in precisions.items():
+            (line,) = [row for row in shown.printed if row[0] == name]
+            assert line[2] == f"{100 * precision:.1f} %"
+            assert line[3] == str(shown.result.hits[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_the_mean_over_all_splits_is_right(shown: Demo, method: str) -> None:
+    digits = load_digits_zero_shot()
+    scores = []
+    for triple in digit_splits():
+        test = np.isin(digits.y, triple)
+        model = METHODS[method]().fit(digits.X[~test], digits.y[~test], classes=digits.classes)
+        scores.append(balanced_accuracy_score(digits.y[test], model.predict(digits.X[test])))
+    row = next(row for row in shown.result.rows if row.method == method)
+    assert len(scores) == 120
+    assert row.mean_over_splits == pytest.approx(np.mean(scores))
+    assert row.deviation_over_splits == pytest.approx(np.std(scores))
+
+
+def test_json_holds_the_same_numbers(
+    shown: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "run_demo", lambda: shown.result)
+    found = run_unseen("demo", "--out", tmp_path, "--json").json
+    assert found["unseen"] == ["five", "one", "two"]
+    assert found["page"] == str(tmp_path / "index.html")
+    for row, printed in zip(found["methods"], shown.printed, strict=False):
+        assert printed[0] == row["method"]
+        assert printed[1] == f"{100 * row['evaluation']['per_class_accuracy']:.1f} %"
+    assert sum(found["hits among the first five"].values()) == sum(shown.result.hits.values())
+
+
+def test_the_descriptions_are_those_of_a_display(shown: Demo) -> None:
+    """Segments that are on, by the shape of the digits: 1 has two, 8 all seven, and so on."""
+    lit = {row[0].removesuffix(" (unseen)"): row[1:].count("on") for row in shown.page.rows[1:11]}
+    names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    assert lit == dict(zip(names, [6, 2, 5, 5, 4, 5, 6, 3, 7, 6], strict=True))
+
+
+# -- what goes wrong ----------------------------------------------------------------------------
+
+
+def test_without_matplotlib_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    outcome = run_unseen("demo", "--out", tmp_path / "out")
+    assert_one_sentence(outcome, "needs matplotlib", "pip install 'unseen[report]'")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- parts of pages and figures -----------------------------------------------------------------
+
+
+def test_names_in_a_page_cannot_become_tags() -> None:
+    evil = "<script>alert('x')</script>\"><img src=x onerror=y>"
+    body = "\n".join(
+        [
+            page.section(evil, page.paragraph(evil), page.paragraph(evil, note=True)),
+            page.table([evil, evil], [[evil, evil]]),
+            page.plot("<svg></svg>", evil),
+            page.gallery([(evil, [("data:image/png;base64,", True, evil)])]),
+        ]
+    )
+    parsed = Page(page.page(evil, body))
+    assert "script" not in {tag for tag, _ in parsed.tags}
+    (image,) = [attributes for tag, attributes in parsed.tags if tag == "img"]
+    assert image["alt"] == evil
+    assert "onerror" not in image
+    assert parsed.rows == [[evil, evil], [evil, evil]]
+
+
+def test_the_area_under_a_drawn_curve_is_its_average_precision() -> None:
+    rng = np.random.default_rng(0)
+    relevant = {name: rng.random(40) < 0.3 for name in "abc"}
+    scores = {name: rng.random(40).round(1) + relevant[name] / 3 for name in "abc"}
+    curves = {n: metrics.precision_recall_curve(relevant[n], scores[n]) for n in "abc"}
+    expected = {n: float(average_precision_score(relevant[n], scores[n])) for n in "abc"}
+    (axes,) = precision_recall_figure(curves, expected).axes
+    assert len(axes.lines) == 3
+    for name, line in zip("abc", axes.lines, strict=True):
+        recall, precision = line.get_data()
+        # "steps-post": each height reaches to the next point, here to the left.
+        assert line.get_drawstyle() == "steps-post"
+        assert -np.diff(recall) @ precision[:-1] == pytest.approx(expected[name])
+        assert line.get_label() == f"{name} (AP {100 * expected[name]:.1f} %)"

@@ -1,0 +1,337 @@
+"""A user's own data: every kind of file gives the same data set, every slip one clear sentence."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+
+from unseen import ClassTable, InputError, read_dataset
+from unseen.datasets import examine, read_features
+
+ANIMALS = {"zebra": [1, 1, 0], "tiger": [1, 0, 1], "horse": [0, 1, 0], "lion": [0, 0, 1]}
+ATTRIBUTES = ["stripes", "hooves", "claws"]
+VECTORS = np.array(list(ANIMALS.values()), dtype=float)
+LABELS = ["tiger", "zebra", "horse", "zebra", "tiger", "horse", "zebra", "tiger", "horse"]
+X = np.random.default_rng(0).standard_normal((9, 5))
+FRAME = pd.DataFrame(X, columns=[f"f{i}" for i in range(5)])
+TABLE = pd.DataFrame(VECTORS, index=list(ANIMALS), columns=ATTRIBUTES)
+
+
+def cells(names):
+    array = np.empty((len(names), 1), dtype=object)
+    array[:, 0] = names
+    return array
+
+
+FEATURES = {
+    "npy": lambda f: np.save(f / "features.npy", X),
+    "npz": lambda f: np.savez(f / "features.npz", features=X),
+    "npz, X": lambda f: np.savez(f / "features.npz", X=X),
+    "csv": lambda f: FRAME.to_csv(f / "features.csv", index=False),
+    "tsv": lambda f: FRAME.to_csv(f / "features.tsv", index=False, sep="\t"),
+    "parquet": lambda f: FRAME.to_parquet(f / "features.parquet"),
+    "mat": lambda f: scipy.io.savemat(f / "features.mat", {"features": X}),
+    "mat by columns": lambda f: scipy.io.savemat(f / "features.mat", {"features": X.T}),
+}
+LABEL_FILES = {
+    "txt": lambda f: (f / "labels.txt").write_text("\n".join(LABELS) + "\n"),
+    "npy": lambda f: np.save(f / "labels.npy", LABELS),
+    "npy bytes": lambda f: np.save(f / "labels.npy", np.array(LABELS, dtype="S")),
+    "csv": lambda f: pd.Series(LABELS, name="species").to_csv(f / "labels.csv", index=False),
+    "tsv": lambda f: pd.DataFrame({"label": LABELS, "image": "x"}).to_csv(
+        f / "labels.tsv", sep="\t"
+    ),
+    "parquet": lambda f: pd.DataFrame({"label": LABELS}).to_parquet(f / "labels.parquet"),
+}
+CLASS_FILES = {
+    "csv": lambda f: TABLE.to_csv(f / "classes.csv"),
+    "tsv": lambda f: TABLE.to_csv(f / "classes.tsv", sep="\t", index_label="name"),
+    "parquet": lambda f: TABLE.to_parquet(f / "classes.parquet"),
+    "npz": lambda f: np.savez(f / "classes.npz", names=list(ANIMALS), vectors=VECTORS),
+    "mat": lambda f: scipy.io.savemat(
+        f / "classes.mat", {"allclasses_names": cells(list(ANIMALS)), "att": VECTORS.T}
+    ),
+}
+
+
+def check_is_animals(data, unseen=("lion",)):
+    np.testing.assert_array_equal(data.X, X)
+    assert data.y.tolist() == LABELS
+    assert {n: data.classes.vector(n).tolist() for n in data.classes.names.tolist()} == ANIMALS
+    assert data.unseen.tolist() == sorted(unseen)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """The animals in the kinds of files that are easiest to break."""
+    folder = tmp_path / "animals"
+    folder.mkdir()
+    FEATURES["npy"](folder)
+    LABEL_FILES["txt"](folder)
+    CLASS_FILES["csv"](folder)
+    return folder
+
+
+# ---------------------------------------------------------------- what can be read
+
+
+@pytest.mark.parametrize("classes", CLASS_FILES)
+@pytest.mark.parametrize("labels", LABEL_FILES)
+@pytest.mark.parametrize("features", FEATURES)
+def test_every_combination_of_files_is_the_same_data_set(tmp_path, features, labels, classes):
+    for write in (FEATURES[features], LABEL_FILES[labels], CLASS_FILES[classes]):
+        write(tmp_path)
+    check_is_animals(read_dataset(tmp_path))
+
+
+@pytest.mark.parametrize("column", ["label", "labels", "class"])
+@pytest.mark.parametrize("place", [0, 3, 5])
+def test_labels_and_images_may_stand_inside_the_feature_table(folder, column, place):
+    os.remove(folder / "labels.txt")
+    os.remove(folder / "features.npy")
+    table = FRAME.copy()
+    table.insert(place, column, LABELS)
+    table.insert(6, "image", [f"{k}.png" for k in range(9)])
+    table.to_csv(folder / "features.csv", index=False)
+    data = read_dataset(folder)
+    check_is_animals(data)
+    assert data.image_paths is not None
+    assert data.image_paths[8] == str(folder / "8.png")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "names"), [("npz", LABELS), ("mat", cells(LABELS)), ("npz", None)]
+)
+def test_labels_may_stand_inside_the_feature_arrays(folder, suffix, names):
+    os.remove(folder / "labels.txt")
+    os.remove(folder / "features.npy")
+    arrays: dict[str, Any] = {"features": X.T if suffix == "mat" else X, "labels": names}
+    if names is None:
+        arrays = {"X": X, "y": LABELS}
+    save = scipy.io.savemat if suffix == "mat" else lambda path, arrays: np.savez(path, **arrays)
+    save(folder / f"features.{suffix}", arrays)
+    check_is_animals(read_dataset(folder))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64, str])
+def test_numbers_are_names_in_every_kind_of_file(tmp_path, kind):
+    labels = np.array([3, 1, 2] * 3)
+    np.save(tmp_path / "features.npy", X)
+    np.save(tmp_path / "labels.npy", labels.astype(kind))
+    np.savez(tmp_path / "classes.npz", names=np.arange(1, 5), vectors=VECTORS)
+    data = read_dataset(tmp_path)
+    assert data.y.tolist() == ["3", "1", "2"] * 3
+    assert data.unseen.tolist() == ["4"]
+
+
+def test_the_lists_beside_the_data(folder, monkeypatch):
+    (folder / "unseen.txt").write_bytes("\ufefflion\r\nhorse\r\n\r\n".encode())
+    (folder / "test_rows.txt").write_text("0\n3\n")
+    (folder / "images.txt").write_text("\n".join(f"pictures/{k}.jpg" for k in range(9)))
+    monkeypatch.chdir(folder)
+    data = read_dataset(".")
+    check_is_animals(data, unseen=["horse", "lion"])
+    assert data.name == "animals"
+    assert data.seen_test_rows.tolist() == [0, 3]
+    assert data.image_paths is not None
+    assert Path(data.image_paths[4]) == Path("pictures/4.jpg")
+    assert isinstance(data.X, np.memmap)
+
+
+def archive(path, **changes):
+    arrays: dict[str, Any] = {"features": X, "labels": LABELS, "class_names": list(ANIMALS)}
+    arrays |= {"class_vectors": VECTORS, "class_attributes": ATTRIBUTES} | changes
+    np.savez(path, **{k: v for k, v in arrays.items() if v is not None})
+    return path
+
+
+def test_one_npz_file_is_a_data_set(tmp_path):
+    path = archive(tmp_path / "zoo.npz")
+    check_is_animals(read_dataset(path))
+    paths = [f"{k}.png" for k in range(9)]
+    archive(path, unseen=["tiger"], test_rows=[1, 2], image_paths=paths)
+    data = read_dataset(path)
+    check_is_animals(data, unseen=["tiger"])
+    assert data.name == "zoo"
+    assert data.test_rows.tolist() == [1, 2]
+    assert data.image_paths is not None
+    assert data.image_paths.tolist() == paths
+    assert data.classes.attributes == tuple(ATTRIBUTES)
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+def test_features_are_read_alone_to_predict(tmp_path, kind):
+    FEATURES[kind](tmp_path)
+    file = next(tmp_path.iterdir())
+    for given in (tmp_path, file):
+        np.testing.assert_array_equal(read_features(given, n_columns=5), X)
+    with pytest.raises(InputError, match=f"{file.name} has [59] columns, .* trained on 4"):
+        read_features(tmp_path, n_columns=4)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([["a"]]), "must be numbers, not <U1"),
+        (np.array([[np.nan]]), "NaN or infinite at row 0, column 0"),
+        (np.ones(3), r"not of shape \(3,\)"),
+        (np.ones((0, 3)), "empty: 0 rows"),
+    ],
+)
+def test_unusable_features_are_refused_by_name(tmp_path, array, message):
+    np.save(tmp_path / "new.npy", array)
+    with pytest.raises(InputError, match=f"new.npy: .*{message}"):
+        read_features(tmp_path / "new.npy")
+    with pytest.raises(InputError, match=r"new.txt: features are a file of kind"):
+        read_features(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
+
+
+# ---------------------------------------------------------------- what is odd, what is wrong
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("classes.csv", "name,x\nzebra,1\ntiger,2\nhorse,3", "every class .* nothing is zero-shot"),
+        ("classes.csv", "name,x\nzebra,1\ntiger,2\nhorse,3\nlion,1", "'zebra', 'lion' .* same"),
+        ("classes.csv", None, "no rows of unseen classes: .* not evaluate"),
+        ("test_rows.txt", "0\n4", "fewer than three training rows: 'tiger'"),
+    ],
+)
+def test_what_is_odd_is_told_and_stops_nothing(folder, file, content, message):
+    if content is not None:
+        (folder / file).write_text(content)
+    findings = examine(folder)
+    assert not findings.wrong
+    assert findings.dataset is not None
+    assert pd.Series(findings.odd).str.contains(message, regex=True).sum() == 1
+
+
+def test_what_was_found_is_told_in_numbers(folder):
+    found = "\n".join(examine(folder).found)
+    assert "features: 9 rows of 5 numbers (float64)" in found
+    assert "labels: 9 labels, 3 different names" in found
+    assert "class table: 4 classes, each described by 3 numbers" in found
+
+
+def nan_features():
+    return np.where(np.arange(45).reshape(9, 5) == 17, np.nan, X)
+
+
+# (file that is put in place or, with None, taken away; its content; what the one sentence says)
+WRONG = [
+    ("features.npy", np.empty((0, 5)), "features.npy: the features are empty: 0 rows"),
+    ("features.npy", np.empty((9, 0)), "features.npy: the features are empty: 9 rows of 0"),
+    ("features.npy", np.ones(9), "features.npy: features must be a table"),
+    ("features.npy", np.full((9, 5), "x"), "features.npy: features must be numbers, not <U1"),
+    ("features.npy", np.array([[None]]), "features.npy holds Python objects"),
+    ("features.npy", nan_features(), "animals: the features are NaN .* at row 3, column 2"),
+    ("features.npy", X[:7], "animals: 7 rows of features but 9 labels"),
+    ("features.npy", b"", r"features.npy is empty \(0 bytes\)"),
+    ("features.npy", None, "animals has no features file: one of features.npy, features.npz"),
+    ("features.csv", b"f\n1", "animals has 'features.npy', 'features.csv': keep one of them"),
+    ("labels.npy", np.array(LABELS), "animals has 'labels.txt', 'labels.npy': keep one of them"),
+    ("labels.txt", None, "animals has no labels file: one of labels.txt"),
+    ("labels.txt", b"zebra\n" * 9, "animals: only 'zebra' has rows to train on"),
+    ("labels.txt", b"zebra\ntiger\n", "animals: 9 rows of features but 2 labels"),
+    ("labels.txt", b"zebra\n\n" * 4 + b"tiger", r"animals: row 1 .* has no label \(4 in all\)"),
+    ("labels.txt", b"zebar\ntiger\nzebar\n" * 3, "'zebar' has 6 rows .* nearest name: 'zebra'"),
+    ("labels.txt", b"z\xe9bra\n" * 9, "labels.txt is not a UTF-8 text file"),
+    ("classes.csv", None, "animals has no classes file: one of classes.npz"),
+    ("classes.csv", b"name,a\nzebra,1\ntiger,\n", "classes.csv, line 3: column 'a' is empty"),
+    ("classes.csv", b"name,a\nzebra,1\ntiger,nan\n", "classes.csv: .* 'tiger' is not finite"),
+    ("classes.csv", b"name,a\nzebra,1,2\n", "classes.csv, line 2: 3 cells where the header has 2"),
+    ("classes.csv", b"name,a\nzebra,1\ntiger,2\n", "'horse' has 3 rows and no line"),
+    ("unseen.txt", b"lions", "animals: class 'lions' has no line .* nearest name: 'lion'"),
+    ("unseen.txt", b"\n \n", "unseen.txt names no class"),
+    ("unseen.txt", b"horse\nzebra\ntiger", "animals: no class has rows to train on"),
+    ("test_rows.txt", b"1\n-2", "test_rows.txt: '-2' is not a row number"),
+    ("test_rows.txt", b"1\n1.5", "test_rows.txt: '1.5' is not a row number"),
+    ("test_rows.txt", "²".encode(), "test_rows.txt: '²' is not a row number"),
+    ("test_rows.txt", b"9" * 30, "test_rows.txt: '9+' is not a row number"),
+    ("test_rows.txt", b"9", "animals: test rows must be between 0 and 8"),
+    ("images.txt", b"a.png\nb.png", "animals: 9 rows but 2 image paths"),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "message"), WRONG)
+def test_a_slip_is_one_sentence_that_names_the_place(folder, file, content, message):
+    if content is None:
+        os.remove(folder / file)
+    elif isinstance(content, bytes):
+        (folder / file).write_bytes(content)
+    else:
+        np.save(folder / file, content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_dataset(folder)
+    assert str(folder) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(examine(folder).wrong) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"features": None}, "has no features: looked for 'features', 'X', found 'class_"),
+        ({"labels": None}, "has no labels: looked for 'labels', 'y'"),
+        ({"class_vectors": None}, "has no class vectors"),
+        ({"class_vectors": VECTORS[:2]}, "one vector a class: 4 names"),
+        ({"class_attributes": ["x"]}, "1 attribute names for 3 columns"),
+        ({"test_rows": [0.5]}, "whole row numbers"),
+        ({"test_rows": np.ones(9, bool)}, "whole row numbers counted from 0, not bool"),
+        ({"labels": np.array([b"\xff"] * 9)}, "bytes that are not UTF-8"),
+        ({"labels": np.array([np.inf] * 9)}, "'inf' has 9 rows and no line"),
+    ],
+)
+def test_a_slip_in_the_one_file(tmp_path, changes, message):
+    with pytest.raises(InputError, match=f"zoo.npz.*{message}"):
+        read_dataset(archive(tmp_path / "zoo.npz", **changes))
+
+
+def test_everything_that_is_missing_is_told_at_once(tmp_path):
+    (tmp_path / "unseen.txt").write_bytes(b"\xff")
+    (tmp_path / "test_rows.txt").write_text("x")
+    wrong = examine(tmp_path).wrong
+    told = ("features file", "labels file", "classes file", "unseen.txt", "test_rows.txt")
+    assert len(wrong) == len(told)
+    assert all(part in sentence for part, sentence in zip(told, wrong, strict=True))
+    with pytest.raises(InputError, match=r"no features file.*\(and 4 more; 'unseen check"):
+        read_dataset(tmp_path)
+    np.savez(tmp_path / "zoo.npz")
+    assert len(examine(tmp_path / "zoo.npz").wrong) == 3
+
+
+def test_paths_that_are_no_data_set(tmp_path):
+    (tmp_path / "a.csv").write_text("x")
+    with pytest.raises(InputError, match=r"a.csv: a data set is a folder or a .npz file"):
+        read_dataset(tmp_path / "a.csv")
+    for read in (read_dataset, examine, read_features):
+        for name in ("gone", "x" * 300):
+            with pytest.raises(InputError, match="does not exist"):
+                read(tmp_path / name)
+
+
+# ---------------------------------------------------------------- real data
+
+
+def test_real_birds_from_public_files(tmp_path, data_folder):
+    """CUB as a user would lay it out: numbered labels named by the data set's own list."""
+    source = data_folder / "CUB"
+    arrays = np.load(source / "efflite0.npz")
+    lines = (source / "CUB_200_2011" / "classes.txt").read_text().split("\n")
+    names = np.array([line.split()[1] for line in lines if line])
+    np.save(tmp_path / "features.npy", arrays["features"])
+    np.save(tmp_path / "labels.npy", names[arrays["labels"].ravel() - 1])
+    shutil.copy(source / "att_splits.mat", tmp_path / "classes.mat")
+    shutil.copy(source / "ps_testclasses.txt", tmp_path / "unseen.txt")
+    data = read_dataset(tmp_path)
+    assert data.X.shape == (11_788, 1280)
+    assert (data.seen.size, data.unseen.size, data.unseen_rows.size) == (150, 50, 2967)
+    assert data.classes == ClassTable.read(source / "att_splits.mat")
