@@ -315,23 +315,27 @@ def test_a_warning_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (outcome.code, outcome.err) == (0, "Warning: the rows are few\n")
 
 
-def start_process(*arguments: object) -> subprocess.Popen[bytes]:
+def run_process(*arguments: object) -> subprocess.CompletedProcess[bytes]:
     """As a shell runs it; without what makes rich and typer believe in a terminal."""
     believed = ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS")
     environment = {k: v for k, v in os.environ.items() if k not in believed}
     code = "from unseen.cli import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment)
+    return subprocess.run(command, capture_output=True, env=environment, check=False)
 
 
-def test_a_real_process(folder: Path, model_file: Path) -> None:
-    good = start_process("evaluate", model_file, folder)
-    bad = start_process("predict", model_file, folder.parent / "absent.npy")
-    (shown, nothing), (empty, error) = good.communicate(), bad.communicate()
-    assert (good.returncode, nothing) == (0, b"")
-    assert "Ærfugl" in shown.decode()
-    assert (bad.returncode, empty) == (1, b"")
-    assert error.startswith(b"Error: ")
-    assert error.endswith(b"absent.npy does not exist\n")
-    assert b"\x1b" not in shown + error, "no colours where no terminal is"
+def test_a_process_that_fails(folder: Path, model_file: Path) -> None:
+    found = run_process("predict", model_file, folder.parent / "absent.npy")
+    assert (found.returncode, found.stdout) == (1, b"")
+    assert found.stderr.startswith(b"Error: ")
+    assert found.stderr.endswith(b"absent.npy does not exist\n")
+    assert b"\x1b" not in found.stderr
+
+
+@pytest.mark.slow
+def test_a_process_that_works(folder: Path, model_file: Path) -> None:
+    found = run_process("evaluate", model_file, folder)
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert "Ærfugl" in found.stdout.decode()
+    assert b"\x1b" not in found.stdout, "no colours where no terminal is"
+    assert run_process("--nonsense").returncode == 2

@@ -102,4 +102,4 @@ def test_ten_thousand_attributes_are_no_burden() -> None:
 def test_refuses_a_penalty_that_is_not_positive(name: str, bad: float) -> None:
     data = make_zero_shot()
     with pytest.raises(InputError, match=f"{name} must be a positive number"):
-        ESZSL(**{name: bad}).fit(*data.training_set(), classes=data.classes)
+        ESZSL().set_params(**{name: bad}).fit(*data.training_set(), classes=data.classes)

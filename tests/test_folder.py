@@ -99,7 +99,7 @@ def test_labels_and_images_may_stand_inside_the_feature_table(folder, column, pl
     table = FRAME.copy()
     table.insert(place, column, LABELS)
     table.insert(6, "image", [f"{k}.png" for k in range(9)])
-    table.to_csv(folder / "features.csv", index=False)
+    table.to_csv(folder / "features.csv", index=False, encoding="utf-8-sig")
     data = read_dataset(folder)
     check_is_animals(data)
     assert data.image_paths is not None

@@ -62,7 +62,7 @@ class Contract:
             check_estimator(self.make(), expected_failed_checks=expected, on_skip=None)
 
     def test_clone_has_the_same_parameters_and_no_state(self, fitted: Any) -> None:
-        fresh = clone(fitted)
+        fresh: Any = clone(fitted)
         assert fresh.get_params() == fitted.get_params()
         assert not [name for name in vars(fresh) if name.endswith("_")]
 
