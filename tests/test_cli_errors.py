@@ -190,7 +190,7 @@ def test_data_without_an_unseen_class_can_train_but_not_evaluate(
     copy = shutil.copytree(folder, tmp_path / "birds")
     (copy / "unseen.txt").unlink()
     checked = run_unseen("check", copy)
-    assert checked.code == 0
+    assert checked.code == 1
     assert "nothing is zero-shot" in checked.out
     fitted = run_unseen("fit", copy, "--out", tmp_path / "model")
     assert "Every class of the table has rows" in fitted.out
@@ -215,7 +215,7 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
         (["absent.npy"], "absent.npy does not exist"),
         (["digits"], "64"),
         (["birds", "--candidates", "Hern"], "no class 'Hern' is known to the model; nearest name"),
-        (["birds", "--candidates", ","], "no class ''"),
+        (["birds", "--candidates", ","], "names a class twice"),
         (["birds", "--top", "4"], "k=4 is more than the 3 candidates"),
         (["birds", "--out", "p.txt"], "written as .csv"),
         (["birds", "--classes", "wide.csv"], "described by 9 columns"),

@@ -97,9 +97,9 @@ def test_ten_thousand_attributes_are_no_burden() -> None:
     assert ESZSL().fit(X, y, classes=data.classes).score(*data.unseen_set()) > 0.5
 
 
-@pytest.mark.parametrize("bad", [0, -1, float("nan")])
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), "abc", None, True])
 @pytest.mark.parametrize("name", ["row_penalty", "class_penalty"])
-def test_refuses_a_penalty_that_is_not_positive(name: str, bad: float) -> None:
+def test_refuses_a_penalty_that_is_not_positive(name: str, bad: object) -> None:
     data = make_zero_shot()
     with pytest.raises(InputError, match=f"{name} must be a positive number"):
         ESZSL().set_params(**{name: bad}).fit(*data.training_set(), classes=data.classes)

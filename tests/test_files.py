@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import ClassTable, InputError, files
+from unseen.tables import read_table
 
 NAMES = ["zebra", "Élan, common", 'ti"g"er']
 ATTRIBUTES = ["stripes", "hooves, cloven", "claws"]
@@ -237,12 +238,12 @@ def test_paths_that_are_no_files(tmp_path, monkeypatch):
 def test_feature_tables_take_numbered_columns_and_refuse_slips(tmp_path):
     path = tmp_path / "f.csv"
     pd.DataFrame(np.eye(3)).to_csv(path, index=False)
-    np.testing.assert_array_equal(files.read_table(path).numbers, np.eye(3))
+    np.testing.assert_array_equal(read_table(path).numbers, np.eye(3))
     pd.DataFrame(np.eye(3)).to_csv(path)
     with pytest.raises(InputError, match=r"column 1 has no name .*index=False"):
-        files.read_table(path)
+        read_table(path)
     path.write_text("name,3,7\na,1,2")
-    assert files.read_table(path).columns == ("3", "7")
+    assert read_table(path).columns == ("3", "7")
     for text, message in (
         ("f0,f1\nn/a,1\n2,3", "'f0' begins with 'n/a' and goes on with numbers such as '2'"),
         ("1.5\n2.5", "begins with numbers"),
@@ -250,7 +251,7 @@ def test_feature_tables_take_numbered_columns_and_refuse_slips(tmp_path):
     ):
         path.write_text(text)
         with pytest.raises(InputError, match=message):
-            files.read_table(path)
+            read_table(path)
 
 
 def test_names_in_matlab_char_matrices_lose_their_padding(tmp_path):

@@ -199,7 +199,6 @@ def test_unusable_features_are_refused_by_name(tmp_path, array, message):
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("classes.csv", "name,x\nzebra,1\ntiger,2\nhorse,3", "every class .* nothing is zero-shot"),
         ("classes.csv", "name,x\nzebra,1\ntiger,2\nhorse,3\nlion,1", "'zebra', 'lion' .* same"),
         ("classes.csv", None, "no rows of unseen classes: .* not evaluate"),
         ("test_rows.txt", "0\n4", "fewer than three training rows: 'tiger'"),
@@ -212,6 +211,14 @@ def test_what_is_odd_is_told_and_stops_nothing(folder, file, content, message):
     assert not findings.wrong
     assert findings.dataset is not None
     assert pd.Series(findings.odd).str.contains(message, regex=True).sum() == 1
+
+
+def test_without_unseen_classes_the_data_are_wrong_but_can_be_read(folder):
+    (folder / "classes.csv").write_text("name,x\nzebra,1\ntiger,2\nhorse,3")
+    (sentence,) = examine(folder).wrong
+    assert "nothing is zero-shot" in sentence
+    assert "unseen.txt" in sentence
+    assert read_dataset(folder).unseen.size == 0
 
 
 def test_what_was_found_is_told_in_numbers(folder):

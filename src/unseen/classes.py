@@ -11,6 +11,8 @@ import numpy as np
 
 from unseen import files
 from unseen.errors import InputError, listed, naming, nearest, require
+from unseen.names import as_names
+from unseen.tables import TABLE_SUFFIXES, read_table
 
 
 class ClassTable:
@@ -128,7 +130,7 @@ class ClassTable:
         """
         path = files.checked_path(path)
         readers = {".npz": _read_npz, ".mat": _read_att_splits}
-        readers |= dict.fromkeys(files.TABLE_SUFFIXES, _read_columns)
+        readers |= dict.fromkeys(TABLE_SUFFIXES, _read_columns)
         if path.suffix not in readers:
             raise InputError(
                 f"{path}: a class table is a file of kind {', '.join(sorted(readers))}, "
@@ -206,6 +208,18 @@ class ClassTable:
             raise InputError(f"no column {attribute}: the class table has {self.n_attributes}")
         return attribute
 
+    def with_columns_of(self, other: ClassTable) -> ClassTable:
+        """This table with its columns in the order of another, matched by name where both have
+        names; tables that are not described by the same columns are refused."""
+        if self.n_attributes != other.n_attributes:
+            raise InputError(
+                f"the new classes are described by {self.n_attributes} columns, the known ones by "
+                f"{other.n_attributes}"
+            )
+        if None in (self.attributes, other.attributes) or self.attributes == other.attributes:
+            return self
+        return self.subset(other.attributes or ())
+
     def join(self, *others: ClassTable) -> ClassTable:
         """Descriptions side by side: the columns of several tables, rows matched by name.
 
@@ -217,13 +231,7 @@ class ClassTable:
 
     def merge(self, other: ClassTable) -> ClassTable:
         """More classes under the same columns; a class in both must have one description."""
-        if other.n_attributes != self.n_attributes:
-            raise InputError(
-                f"the new classes are described by {other.n_attributes} columns, the known ones "
-                f"by {self.n_attributes}"
-            )
-        if None not in (self.attributes, other.attributes) and self.attributes != other.attributes:
-            other = other.subset(list(self.attributes or ()))
+        other = other.with_columns_of(self)
         common = [name for name in other.names.tolist() if name in self]
         for name in common:
             if not np.allclose(self.vector(name), other.vector(name)):
@@ -275,46 +283,6 @@ class ClassTable:
             f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
             f"{listed(self.names.tolist(), 3)})"
         )
-
-
-def as_names(names: Any, what: str) -> np.ndarray:
-    """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"{what} must be a list, not {names!r}")
-    try:
-        array = names if isinstance(names, np.ndarray) else np.asarray(_listed(names))
-    except ValueError as error:
-        raise InputError(f"{what} must be a flat list of strings or numbers") from error
-    if array.ndim != 1:
-        raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
-    if array.dtype.kind in "OT":
-        array = _uniform(array, what)
-    if array.dtype.kind not in "Ubiuf":
-        raise InputError(f"{what} must be strings or numbers, not {array.dtype}")
-    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
-        raise InputError(f"{what} contain NaN or infinity")
-    return array
-
-
-def _listed(names: Iterable[Any]) -> Any:
-    """The names as an array, except that mixed kinds stay objects so that they can be refused."""
-    names = list(names)
-    kinds = {isinstance(n, str) for n in names}
-    return np.array(names, dtype=object) if len(kinds) > 1 else names
-
-
-def _uniform(array: np.ndarray, what: str) -> np.ndarray:
-    if all(isinstance(n, str) for n in array):
-        return np.array(array.tolist(), dtype=str)
-    number = (int, float, np.number, np.bool_)
-    if all(isinstance(n, number) for n in array):
-        return np.array(array.tolist())
-    strange = [n for n in array if not isinstance(n, (str, *number))]
-    if strange:
-        raise InputError(f"{what} must be strings or numbers, not {strange[0]!r}")
-    word = next(n for n in array if isinstance(n, str))
-    odd = next(n for n in array if not isinstance(n, str))
-    raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
 
 
 def _as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
@@ -403,7 +371,7 @@ def _joined_attributes(tables: Sequence[ClassTable]) -> list[str] | None:
 
 
 def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    table = files.read_table(path, first_is_text=True)
+    table = read_table(path, first_is_text=True)
     return next(iter(table.text.values())), table.numbers, table.columns
 
 

@@ -14,10 +14,11 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing, check_random_state
 
-from unseen.classes import ClassTable, as_names
+from unseen.classes import ClassTable
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.names import as_names
 
 SCORINGS = ("per_class_accuracy", "mean_average_precision")
 

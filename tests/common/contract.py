@@ -132,6 +132,17 @@ class Contract:
         assert set(fitted.predict(rows, candidates="seen")) <= set(data.seen)
         assert fitted.similarities(rows, "all").shape[1] == data.classes.n_classes
 
+    def test_columns_of_a_new_table_are_matched_by_name(self, data: Any, rows: Any) -> None:
+        names = [f"attribute {k}" for k in range(data.classes.n_attributes)]
+        table = ClassTable(data.classes.names, data.classes.vectors, names)
+        model = self.make().fit(*data.training_set(), classes=table)
+        turned = table.select(data.unseen).subset(names[::-1])
+        np.testing.assert_allclose(
+            model.similarities(rows, turned), model.similarities(rows, data.unseen), rtol=1e-12
+        )
+        with pytest.raises(InputError, match="no attribute 'attribute 0'"):
+            model.predict(rows, ClassTable(turned.names, turned.vectors, [*names[1:], "x"]))
+
     def test_order_of_candidates_only_reorders_columns(self, fitted: Any, rows: Any) -> None:
         names = fitted.classes_
         straight, turned = fitted.similarities(rows, names), fitted.similarities(rows, names[::-1])
@@ -331,6 +342,7 @@ class Contract:
             (["class 99"], "no class 'class 99' is known"),
             ("everything", "not understood"),
             ([], "empty"),
+            (["class 01", "class 01"], "twice"),
             ({"x": [1.0, 2.0]}, "2 columns"),
             (7, "ClassTable"),
         ],

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from unseen.blocks import array_blocks
-from unseen.classes import ClassTable, as_names
+from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
+from unseen.names import as_names
 
 
 @dataclass(frozen=True, eq=False)

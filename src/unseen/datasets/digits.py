@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from unseen.classes import ClassTable, as_names
+from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.names import as_names
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SEGMENTS = (

@@ -14,10 +14,11 @@ from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset, check_features, check_finite
 from unseen.errors import InputError, listed, naming
+from unseen.tables import TABLE_SUFFIXES, read_table
 
-FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *files.TABLE_SUFFIXES)
+FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
-CLASS_SUFFIXES = (".npz", ".mat", *files.TABLE_SUFFIXES)
+CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
 _FEATURE_ARRAYS, _LABEL_ARRAYS = ("features", "X"), ("labels", "y")
 _LABEL_COLUMNS = ("label", "labels", "class")
 _IMAGE_COLUMNS = ("image", "image_path")
@@ -46,7 +47,10 @@ class Findings:
 
 
 def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
-    """Read a data set from a folder or a .npz file, or say in one sentence what is wrong."""
+    """Read a data set from a folder or a .npz file, or say in one sentence what is wrong.
+
+    A data set without unseen classes is read all the same: classes can be revealed later.
+    """
     findings = examine(path)
     if findings.dataset is None:
         more = len(findings.wrong) - 1
@@ -87,6 +91,11 @@ def examine(path: str | os.PathLike[str]) -> Findings:
         _attempt(findings, path, lambda: _assemble(path, parts, findings))
     if findings.dataset is not None:
         findings.odd += _oddities(findings.dataset)
+        if findings.dataset.unseen.size == 0:
+            findings.wrong.append(
+                "every class of the table has training rows, so nothing is zero-shot: name classes "
+                "to keep out of training in unseen.txt, or add classes without rows to the table"
+            )
     return findings
 
 
@@ -168,8 +177,8 @@ def _read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray 
         )
     if path.suffix == ".npy":
         return files.read_npy(path), None, None
-    if path.suffix in files.TABLE_SUFFIXES:
-        table = files.read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
+    if path.suffix in TABLE_SUFFIXES:
+        table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
         labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
         return table.numbers, labels, images
     if path.suffix == ".mat":
@@ -202,7 +211,7 @@ def _read_labels(path: Path) -> np.ndarray:
         return np.array(files.read_lines(path))
     if path.suffix == ".npy":
         return _as_strings(files.read_npy(path))
-    table = files.read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS, first_is_text=True)
+    table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS, first_is_text=True)
     labels = _first(table.text, _LABEL_COLUMNS)
     return next(iter(table.text.values())) if labels is None else labels
 
@@ -311,12 +320,7 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
 def _oddities(data: ZeroShotDataset) -> list[str]:
     """Things that do not stop the work but that a user will want to know."""
     odd = []
-    if data.unseen.size == 0:
-        odd.append(
-            "every class of the table has training rows, so nothing is zero-shot: name classes to "
-            "keep out of training in unseen.txt, or add classes without rows to the class table"
-        )
-    elif data.unseen_rows.size == 0:
+    if data.unseen.size and data.unseen_rows.size == 0:
         odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
     vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
     if len(vectors) < data.classes.n_classes:

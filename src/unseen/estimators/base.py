@@ -17,9 +17,10 @@ from sklearn.utils.validation import (
 )
 
 from unseen.blocks import array_blocks
-from unseen.classes import ClassTable, as_names
+from unseen.classes import ClassTable
 from unseen.errors import InputError, listed, nearest
 from unseen.metrics import per_class_accuracy
+from unseen.names import as_names
 
 
 class TopK(NamedTuple):
@@ -209,18 +210,14 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
             names = as_names(candidates, "candidates")
             if names.size == 0:
                 raise InputError("the list of candidates is empty")
+            if np.unique(names).size < names.size:
+                raise InputError("the list of candidates names a class twice")
             unknown = [n for n in names.tolist() if n not in self.class_table_]
             if unknown:
                 hint = nearest(unknown[0], self.class_table_.names.tolist())
                 raise InputError(f"no class {unknown[0]!r} is known to the model{hint}")
             return self.class_table_.select(names)
-        table = ClassTable.of(candidates)
-        if table.n_attributes != self.class_table_.n_attributes:
-            raise InputError(
-                f"the candidates are described by {table.n_attributes} columns, the classes of "
-                f"training by {self.class_table_.n_attributes}"
-            )
-        return table
+        return ClassTable.of(candidates).with_columns_of(self.class_table_)
 
     def _named_candidates(self, word: str) -> np.ndarray:
         groups = {
@@ -265,6 +262,13 @@ def _as_labels(y: Any, n_rows: int) -> np.ndarray:
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels
+
+
+def check_positive(value: Any, name: str) -> None:
+    """An error unless a parameter is a finite number above zero."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not (number and 0 < value < np.inf):
+        raise InputError(f"{name} must be a positive number, not {value!r}")
 
 
 def _checked_k(k: int, most: int, what: str) -> int:

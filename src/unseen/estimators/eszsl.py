@@ -15,7 +15,7 @@ import scipy.sparse
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.base import ZeroShotClassifier, check_positive
 from unseen.preprocessing import ClassScaling, RowScaling
 
 
@@ -64,8 +64,7 @@ class ESZSL(ZeroShotClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         for name in ("row_penalty", "class_penalty"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+            check_positive(getattr(self, name), name)
         self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
         S = table.vectors.astype(np.float64)
         self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
@@ -84,8 +83,7 @@ class ESZSL(ZeroShotClassifier):
 
 def _class_side(S: np.ndarray, penalty: float) -> np.ndarray:
     """S (S'S + λ I)^-1 = (SS' + λ I)^-1 S, C x d_s: the smaller system when d_s is large."""
-    gram = S @ S.T
-    return scipy.linalg.solve(_ridge(gram, penalty), S, assume_a="pos")
+    return _solve(S @ S.T, penalty, S)
 
 
 def _tall_rows(
@@ -100,8 +98,7 @@ def _tall_rows(
         gram += block.T @ block
         sums += _members(labels[rows], n_classes) @ block
     signed = 2 * sums - sums.sum(axis=0)
-    ridge = _ridge(gram.astype(np.float64), penalty)
-    return scipy.linalg.solve(ridge, signed.T @ target, assume_a="pos", overwrite_a=True)
+    return _solve(gram.astype(np.float64), penalty, signed.T @ target)
 
 
 def _wide_rows(
@@ -110,8 +107,7 @@ def _wide_rows(
     """X' (XX' + γ I)^-1 Y T, the same matrix by its other form, for N < d_t."""
     X = scaling(X)
     signed = 2 * target[labels] - target.sum(axis=0)
-    gram = (X @ X.T).astype(np.float64)
-    return X.T @ scipy.linalg.solve(_ridge(gram, penalty), signed, assume_a="pos")
+    return X.T @ _solve((X @ X.T).astype(np.float64), penalty, signed)
 
 
 def _members(labels: np.ndarray, n_classes: int) -> scipy.sparse.csr_array:
@@ -120,6 +116,16 @@ def _members(labels: np.ndarray, n_classes: int) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array(
         (ones, (labels, np.arange(labels.size))), shape=(n_classes, labels.size)
     )
+
+
+def _solve(gram: np.ndarray, penalty: float, target: np.ndarray) -> np.ndarray:
+    """(gram + penalty · trace · I)^-1 target; gram is overwritten."""
+    try:
+        return scipy.linalg.solve(_ridge(gram, penalty), target, assume_a="pos", overwrite_a=True)
+    except np.linalg.LinAlgError as error:
+        raise InputError(
+            f"the penalty {penalty:g} is too small for these data: the system is singular"
+        ) from error
 
 
 def _ridge(gram: np.ndarray, penalty: float) -> np.ndarray:

@@ -8,10 +8,10 @@ from typing import Any
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a1d21; --paper: #ffffff; --soft: #5b6470;
-        --line: #d9dee4; --wrong: #d1242f; --right: #0072b2; }
+        --line: #d9dee4; --wrong: #d1242f; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --paper: #16191d; --soft: #a3abb5; --line: #353b43; --wrong: #ff6b6b;
-          --right: #56b4e9; } }
+  :root { --ink: #e8eaed; --paper: #16191d; --soft: #a3abb5; --line: #353b43;
+          --wrong: #ff6b6b; } }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 860px; margin: 2.5rem auto; padding: 0 1rem; }
 h1 { font-size: 1.8rem; margin-bottom: .2rem; }
@@ -30,9 +30,6 @@ figure.plot svg { width: 100%; height: auto; max-width: 640px; display: block; m
                border: 3px solid transparent; background: #ffffff; }
 .gallery img.right { border-color: var(--line); }
 .gallery img.wrong { border-color: var(--wrong); }
-.wrong-word { color: var(--wrong); font-weight: 600; }
-code { background: color-mix(in srgb, var(--line) 45%, transparent); padding: .1em .35em;
-       border-radius: 4px; }
 """
 
 

@@ -1,0 +1,198 @@
+"""Tables of named columns from .csv, .tsv and .parquet files, split into numbers and text."""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.errors import InputError, require
+from unseen.files import checked_path
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+# What the column of names may be called; any other word before numbers may itself be a name.
+_NAME_HEADERS = ("", "name", "names", "class", "label")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of named columns, split into its numbers (N x d) and its columns of text."""
+
+    columns: tuple[str, ...]
+    numbers: np.ndarray
+    text: dict[str, np.ndarray]
+
+
+def read_table(
+    path: str | os.PathLike[str], text: tuple[str, ...] = (), first_is_text: bool = False
+) -> Table:
+    """A .csv, .tsv or .parquet file with a header line.
+
+    The columns named in `text` are text; the first column too, if `first_is_text` or if it does
+    not hold numbers. Every other cell must be a number.
+    """
+    path = checked_path(path)
+    read = _read_parquet if path.suffix == ".parquet" else _read_delimited
+    return read(path, text, first_is_text)
+
+
+def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
+    pandas = require("pandas", "data", f"reading {path.name}")
+    require("pyarrow", "data", f"reading {path.name}")
+    try:
+        frame = pandas.read_parquet(path)
+    except Exception as error:
+        raise InputError(
+            f"{path} is not a whole .parquet file, it may be truncated ({type(error).__name__})"
+        ) from error
+    if frame.index.name is not None or _is_words(frame.index):
+        frame = frame.reset_index()
+    if frame.empty:
+        raise InputError(
+            f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
+        )
+    columns = tuple(map(str, frame.columns))
+    frame.columns = columns
+    words = [c for c in columns if c in text]
+    if first_is_text or _is_words(frame[columns[0]]):
+        words.insert(0, columns[0])
+    numbers = [c for c in columns if c not in words]
+    for column in numbers:
+        if _is_words(frame[column]):
+            raise InputError(f"{path}: column {column!r} holds text where numbers are needed")
+    return Table(
+        columns=tuple(numbers),
+        numbers=frame[numbers].to_numpy(dtype=np.float64, na_value=np.nan),
+        text={c: frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str) for c in words},
+    )
+
+
+def _is_words(column: Any) -> bool:
+    return column.dtype.kind not in "biuf"
+
+
+def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    header, first = _head(path, delimiter)
+    begins_with_text = first_is_text or not _is_number(first[0])
+    words = [i for i, c in enumerate(header) if c in text or (i == 0 and begins_with_text)]
+    numbers = [i for i in range(len(header)) if i not in words]
+    _check_named(path, header, numbers)
+    columns = _read_words(path, delimiter, header, words)
+    if begins_with_text and not first_is_text and header[0] not in text:
+        _check_no_number(path, header[0], columns[header[0]])
+    return Table(
+        columns=tuple(header[i] for i in numbers),
+        numbers=_read_numbers(path, delimiter, header, numbers),
+        text=columns,
+    )
+
+
+def _head(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
+    """The header and the first line of values, after checking that every line is as wide."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, delimiter=delimiter)
+            header = [cell.strip() for cell in next(lines, [])]
+            first = None
+            for line in filter(None, lines):
+                _check_width(path, header, line, lines.line_num)
+                first = first or line
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a UTF-8 text file ({error.reason})") from error
+    except csv.Error as error:
+        raise InputError(f"{path} is not a table of text cells ({error})") from error
+    if first is None:
+        raise InputError(f"{path} has no line after its header")
+    if len(header) == 1 and ";" in header[0]:
+        raise InputError(
+            f"{path}: cells are separated by ';'; a .csv file has ',', a .tsv file tabs"
+        )
+    if _is_values(header) and _is_number(first[-1]):
+        raise InputError(
+            f"{path} begins with numbers; its first line must be a header that names the columns"
+        )
+    return header, first
+
+
+def _is_values(header: list[str]) -> bool:
+    """Is the first line a row of values? Columns may be named by numbers, as pandas does."""
+    is_numbered = len(header) > 2 and header == [str(i) for i in range(len(header))]
+    if is_numbered or header[0].casefold() in _NAME_HEADERS:
+        return False
+    return all(_is_number(cell) for cell in header[1:] or header)
+
+
+def _check_width(path: Path, header: list[str], line: list[str], number: int) -> None:
+    if len(line) != len(header):
+        cells = f"{len(line)} cell{'' if len(line) == 1 else 's'}"
+        raise InputError(f"{path}, line {number}: {cells} where the header has {len(header)}")
+
+
+def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
+    unnamed = next((i for i in keep if not header[i]), None)
+    if unnamed is not None:
+        hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
+        raise InputError(f"{path}: column {unnamed + 1} has no name in the header{hint}")
+
+
+def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
+    """A column that begins with text is text to its end; a number in it betrays a slip."""
+    number = next((cell for cell in cells if _is_number(cell)), None)
+    if number is not None:
+        raise InputError(
+            f"{path}: column {column!r} begins with {str(cells[0])!r} and goes on with numbers "
+            f"such as {str(number)!r}; a column holds numbers or text, not both"
+        )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_numbers(path: Path, delimiter: str, header: list[str], keep: list[int]) -> np.ndarray:
+    if not keep:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            n_lines = sum(1 for line in csv.reader(file, delimiter=delimiter) if line) - 1
+        return np.empty((n_lines, 0))
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            next(csv.reader(file, delimiter=delimiter))
+            return np.loadtxt(
+                file, delimiter=delimiter, usecols=keep, ndmin=2, comments=None, quotechar='"'
+            )
+    except ValueError as error:
+        raise InputError(_where_not_a_number(path, delimiter, header, keep)) from error
+
+
+def _where_not_a_number(path: Path, delimiter: str, header: list[str], keep: list[int]) -> str:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter=delimiter)
+        next(lines)
+        for line in filter(None, lines):
+            for i in keep:
+                if not _is_number(line[i]):
+                    what = "is empty" if not line[i].strip() else f"holds {line[i]!r}"
+                    where = f"{path}, line {lines.line_num}: column {header[i]!r}"
+                    return f"{where} {what}, a number was expected"
+    return f"{path} holds cells that are not numbers"
+
+
+def _read_words(
+    path: Path, delimiter: str, header: list[str], keep: list[int]
+) -> dict[str, np.ndarray]:
+    if not keep:
+        return {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, delimiter=delimiter)
+        next(lines)
+        cells = [[line[i].strip() for i in keep] for line in lines if line]
+    return {header[i]: np.array([c[k] for c in cells], dtype=str) for k, i in enumerate(keep)}
