@@ -13,3 +13,8 @@ class TestESZSL(Contract):
 def test_every_registered_method_is_held_to_the_contract() -> None:
     held = {case.method for case in Contract.__subclasses__()}
     assert held == set(METHODS)
+
+
+class TestJLSE(Contract):
+    method = "jlse"
+    agreement = 0.05

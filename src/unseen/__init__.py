@@ -14,13 +14,14 @@ from unseen.datasets import (
     read_dataset,
 )
 from unseen.errors import InputError
-from unseen.estimators import ESZSL
+from unseen.estimators import ESZSL, JLSE
 from unseen.protocols import evaluate
 from unseen.selection import ClassHoldout, tune
 from unseen.storage import load
 
 __all__ = [
     "ESZSL",
+    "JLSE",
     "ClassHoldout",
     "ClassTable",
     "InputError",

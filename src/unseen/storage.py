@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"class table": [_encode(v, arrays) for v in parts]}
     for word, kind in _SCALINGS.items():
         if isinstance(value, kind):
-            return {word: [value.unit_length, _encode(value.mean, arrays)]}
+            return {word: [_encode(getattr(value, f.name), arrays) for f in fields(value)]}
     raise InputError(f"a {type(value).__name__} cannot be saved in a model file")
 
 
@@ -157,5 +158,5 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if kind == "class table":
         return ClassTable(*[_decode(v, arrays) for v in content])
     if kind in _SCALINGS:
-        return _SCALINGS[kind](content[0], _decode(content[1], arrays))
+        return _SCALINGS[kind](*(_decode(v, arrays) for v in content))
     raise KeyError(kind)

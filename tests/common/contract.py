@@ -30,13 +30,15 @@ class Contract:
     """Behaviours shared by all estimators; a test class gives the name of the method."""
 
     method: str
+    # How far, as a share of the spread of the scores, two fits of the same problem may differ.
+    agreement = 1e-6
 
     @pytest.fixture(scope="class")
     @classmethod
     def data(cls) -> unseen.ZeroShotDataset:
         return make_zero_shot(
-            n_seen=12, n_unseen=4, rows_per_class=15, n_features=16, n_attributes=10, n_factors=5,
-            noise=0.4, random_state=3, dtype=np.float64,
+            n_seen=12, n_unseen=4, rows_per_class=15, n_features=16, n_attributes=20, n_factors=5,
+            noise=0.4, table_noise=0.2, random_state=3, dtype=np.float64,
         )  # fmt: skip
 
     @pytest.fixture(scope="class")
@@ -198,14 +200,14 @@ class Contract:
         X, y = data.training_set()
         order = np.random.default_rng(0).permutation(y.size)
         other = self.make().fit(X[order], y[order], classes=data.classes)
-        assert _agree(other.similarities(rows), fitted.similarities(rows))
+        assert _agree(other.similarities(rows), fitted.similarities(rows), self.agreement)
 
     def test_order_of_the_class_table_does_not_matter(
         self, data: Any, fitted: Any, rows: Any
     ) -> None:
         names = np.random.default_rng(1).permutation(data.classes.names)
         other = self.make().fit(*data.training_set(), classes=data.classes.select(names))
-        assert _agree(other.similarities(rows), fitted.similarities(rows))
+        assert _agree(other.similarities(rows), fitted.similarities(rows), self.agreement)
 
     def test_names_are_only_names(self, data: Any, fitted: Any, rows: Any) -> None:
         numbers = {name: k for k, name in enumerate(sorted(data.classes.names.tolist()))}
@@ -241,7 +243,7 @@ class Contract:
         single = self.make().fit(X.astype(np.float32), y, classes=data.classes)
         scores = single.similarities(rows.astype(np.float32))
         assert scores.dtype == np.float32
-        assert _agree(scores, fitted.similarities(rows), 2e-2)
+        assert _agree(scores, fitted.similarities(rows), max(2e-2, self.agreement))
 
     @pytest.mark.parametrize("kind", ["fortran", "strided", "read-only", "half", "int", "frame"])
     def test_layouts_of_the_same_numbers(self, kind: str, data: Any) -> None:
@@ -250,7 +252,7 @@ class Contract:
         plain = self.make().fit(whole, y, classes=data.classes).similarities(whole[:7])
         other = _laid_out(whole, kind)
         scores = self.make().fit(other, y, classes=data.classes).similarities(other[:7])
-        assert _agree(scores, plain, 2e-2)
+        assert _agree(scores, plain, max(2e-2, self.agreement))
 
     def test_memory_mapped_rows(self, data: Any, fitted: Any, rows: Any, tmp_path: Any) -> None:
         X, y = data.training_set()

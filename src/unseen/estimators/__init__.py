@@ -5,8 +5,10 @@ from __future__ import annotations
 from unseen.errors import InputError, nearest
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.eszsl import ESZSL
+from unseen.estimators.jlse import JLSE
 
 METHODS: dict[str, type[ZeroShotClassifier]] = {
+    "jlse": JLSE,
     "eszsl": ESZSL,
 }
 
@@ -20,4 +22,4 @@ def method(name: str) -> type[ZeroShotClassifier]:
         raise InputError(f"unknown method {name!r}{hint}; 'unseen methods' lists them") from None
 
 
-__all__ = ["ESZSL", "METHODS", "ZeroShotClassifier", "method"]
+__all__ = ["ESZSL", "JLSE", "METHODS", "ZeroShotClassifier", "method"]

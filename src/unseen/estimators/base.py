@@ -45,9 +45,10 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
     - `_fit(X, labels, table)`: learn from rows X (N x d_t), `labels` being row numbers of `table`,
       which holds the seen classes only;
     - `_row_codes(X)`: embed a block of rows;
-    - `_class_codes(table)`: embed class descriptions;
+    - `_class_codes(table)`: embed class descriptions.
 
-    and `_similarity(row_codes, class_codes)` (N x C') if it is not their inner product.
+    The score is the inner product of the two codes. A method in which it is something else gives
+    `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
 
     Attributes after `fit`
     ----------------------
@@ -186,8 +187,12 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define _class_codes")
 
-    def _similarity(self, row_codes: np.ndarray, class_codes: np.ndarray) -> np.ndarray:
-        return row_codes @ class_codes.T.astype(row_codes.dtype, copy=False)
+    def _prepare(self, table: ClassTable) -> Any:
+        return self._class_codes(table)
+
+    def _score(self, X: np.ndarray, prepared: Any) -> np.ndarray:
+        codes = self._row_codes(X)
+        return codes @ prepared.T.astype(codes.dtype, copy=False)
 
     def _n_codes(self) -> int:
         return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]
@@ -241,8 +246,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
 
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
         blocks = self._row_blocks(X)
-        class_codes = self._class_codes(table)
-        return (self._similarity(self._row_codes(block), class_codes) for block in blocks)
+        prepared = self._prepare(table)
+        return (self._score(block, prepared) for block in blocks)
 
 
 def _dtypes(X: Any) -> Any:

@@ -1,0 +1,103 @@
+"""Why a row scores as it does with a class: the links of the latent spaces, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unseen.classes import ClassTable
+
+
+@dataclass(frozen=True)
+class Link:
+    """One term z_s[k] W[k, l] z_t[l] of the score: a source atom, a target atom, what they add."""
+
+    source_atom: str
+    target_atom: int
+    contribution: float
+
+
+@dataclass(frozen=True)
+class AttributeSupport:
+    """How far the row calls for an attribute, times how much of it the class has."""
+
+    attribute: str
+    support: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The similarity z_s' W z_t + b of one row with one class, taken apart.
+
+    `links` are the strongest single terms; `atoms` the terms summed over target atoms, which say
+    which known classes the evidence comes through; `attributes` the attributes that speak for
+    (positive) and against (negative) the class.
+    """
+
+    name: str
+    similarity: float
+    bias: float
+    atoms: tuple[Link, ...]
+    links: tuple[Link, ...]
+    attributes: tuple[AttributeSupport, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: similarity {self.similarity:.3f} (of it the bias {self.bias:.3f})"]
+        lines += ["", "through source atoms"]
+        lines += [f"  {a.contribution:+8.3f}  {a.source_atom}" for a in self.atoms]
+        lines += ["", "strongest latent links (source atom - target atom)"]
+        lines += [
+            f"  {a.contribution:+8.3f}  {a.source_atom} - atom {a.target_atom}" for a in self.links
+        ]
+        lines += ["", "attributes for and against"]
+        lines += [f"  {a.support:+8.3f}  {a.attribute}" for a in self.attributes]
+        return "\n".join(lines)
+
+
+def explain(
+    name: object,
+    source_code: np.ndarray,
+    target_code: np.ndarray,
+    W: np.ndarray,
+    bias: float,
+    B: np.ndarray,
+    description: np.ndarray,
+    seen: ClassTable,
+    top: int,
+) -> Explanation:
+    """z_s' W z_t + b = Σ_kl z_s[k] W[k, l] z_t[l] + b, with its largest terms named.
+
+    A source atom that began as a seen class bears its name. The row calls for W z_t in the space
+    of source atoms, so for B W z_t in the space of attributes; the support of an attribute is that
+    times the (scaled) description of the class: a reading aid, not a share of the score.
+    """
+    terms = source_code[:, None] * W * target_code
+    atoms = _atom_names(W.shape[0], seen)
+    by_atom = terms.sum(axis=1)
+    strongest = np.argsort(-np.abs(terms), axis=None, kind="stable")[:top]
+    links = [(k, l) for k, l in zip(*np.unravel_index(strongest, terms.shape), strict=True)]
+    support = (B @ (W @ target_code)) * description
+    attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
+    return Explanation(
+        name=str(name),
+        similarity=float(by_atom.sum() + bias),
+        bias=float(bias),
+        atoms=tuple(Link(atoms[k], -1, float(by_atom[k])) for k in _largest(by_atom, top)),
+        links=tuple(Link(atoms[k], int(l), float(terms[k, l])) for k, l in links),
+        attributes=tuple(
+            AttributeSupport(attributes[m], float(support[m])) for m in _largest(support, top)
+        ),
+    )
+
+
+def _atom_names(n_atoms: int, seen: ClassTable) -> list[str]:
+    if n_atoms == seen.n_classes:
+        return [str(name) for name in seen.names.tolist()]
+    return [f"source atom {k}" for k in range(n_atoms)]
+
+
+def _largest(values: np.ndarray, top: int) -> np.ndarray:
+    """The `top` positions of largest size, from the most positive to the most negative."""
+    chosen = np.argsort(-np.abs(values), kind="stable")[:top]
+    return chosen[np.argsort(-values[chosen], kind="stable")]

@@ -1,0 +1,1 @@
+"""What happens at test time: embedding and decision."""

@@ -1,0 +1,31 @@
+"""Pairs of a class and a row: labels +1 at the row's own class, -1 elsewhere, never stored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen.errors import InputError
+
+
+class PairWeights(NamedTuple):
+    """ω by label: `pos` for the pair of a row with its own class, `neg` for every other pair."""
+
+    pos: float
+    neg: float
+
+
+def pair_weights(n_rows: int, n_classes: int, kind: str | float) -> PairWeights:
+    """ω_ij with Σ_ij ω_ij = 1 over C classes and N rows.
+
+    "uniform" is 1/(CN), the paper; "balanced" gives the N positive pairs half of the mass; a
+    number κ makes a positive pair weigh κ times a negative one.
+    """
+    ratio = {"uniform": 1.0, "balanced": float(max(n_classes - 1, 1))}.get(str(kind), kind)
+    if isinstance(ratio, (str, bool)) or not 0 < ratio < np.inf:
+        raise InputError(
+            f"positive_weight must be 'uniform', 'balanced' or a positive number, not {kind!r}"
+        )
+    mass = (ratio + n_classes - 1) * n_rows
+    return PairWeights(ratio / mass, 1.0 / mass)

@@ -1,0 +1,80 @@
+"""The dictionary blocks of J: B of Eq. (pb) by least squares, D of Eq. (pd) by block coordinate descent over atoms.
+
+Both see the data only through small matrices, Z'Z and X'Z, which are sums over row blocks.
+"""
+
+import numpy as np
+
+from .solution import finish, relative
+
+ATOMS_PER_BLOCK = 32
+
+
+def fit_source_dictionary(gram, cross, *, B=None, rcond=1e-12, data_sq=0.0):
+    """min_B 1/2 sum_i |x_i - B z_i|^2, the B step of Alg. 2 (Eq. (pb)).
+
+    gram = Zs'Zs (h x h), cross = S'Zs (d x h), data_sq = sum_i |x_i|^2 (a constant of the objective).
+    Where gram is singular the solution nearest to the warm start `B` is taken (the one of minimum norm when B is None):
+    directions with an eigenvalue below rcond * largest are left alone, so the objective never rises above that of B.
+    """
+    dtype = np.result_type(gram, np.float32)
+    gram, cross = np.asarray(gram, np.float64), np.asarray(cross, np.float64)
+    start = np.zeros_like(cross) if B is None else np.asarray(B, np.float64)
+    values, vectors = np.linalg.eigh(gram)
+    keep = values > rcond * max(values[-1], 0.0)
+    inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
+    value = start + (((cross - start @ gram) @ vectors) * inverse) @ vectors.T
+    residual = (cross - value @ gram) @ vectors
+    objective = 0.5 * (data_sq - np.vdot(value, 2 * cross - value @ gram))
+    gap = 0.5 * float(np.sum(residual[:, keep] ** 2 * inverse[keep]))
+    optimality = relative(gap, max(abs(objective), 0.5 * abs(data_sq)))
+    return finish("The source dictionary block (B)", value=value.astype(dtype), n_iter=1, history=((1, objective, gap),),
+                  optimality=optimality, tol=1e-6, objective=objective)
+
+
+def _atom_gap(DT, M, TT, radius=1.0):
+    """Frank-Wolfe gap sum_k <g_k, D_k> + |g_k| >= f(D) - min f over unit balls; also the objective without |X|^2."""
+    MD = M @ DT
+    G = MD - TT
+    gap = np.sum(np.einsum("kd,kd->k", G, DT) + radius * np.linalg.norm(G, axis=1))
+    return float(gap), 0.5 * float(np.vdot(DT, MD)) - float(np.vdot(DT, TT))
+
+
+def _sweep_atoms(DT, M, TT):
+    """One pass over the atoms, each set to its exact minimiser with the others fixed; atoms nobody uses stay."""
+    for first in range(0, len(DT), ATOMS_PER_BLOCK):
+        block = slice(first, min(first + ATOMS_PER_BLOCK, len(DT)))
+        R = TT[block] - M[block] @ DT
+        for k in range(R.shape[0]):
+            weight = M[first + k, first + k]
+            if weight <= 0:
+                continue
+            atom = DT[first + k] + R[k] / weight
+            atom /= max(1.0, float(np.linalg.norm(atom)))
+            R -= np.outer(M[block, first + k], atom - DT[first + k])
+            DT[first + k] = atom
+
+
+def fit_target_dictionary(gram, cross, *, D, data_sq=0.0, tol=1e-4, max_sweeps=100):
+    """min_D 1/2 sum_j |x_j - D z_j|^2  s.t.  |D_k| <= 1 for every atom (column), the D step of Alg. 2 (Eq. (pd)).
+
+    gram = Zt'Zt (h x h), cross = X'Zt (d x h), D: start (d x h), data_sq = sum_j |x_j|^2. Every atom update is exact, so
+    the objective never rises. The certificate is the Frank-Wolfe gap relative to data_sq/2 (or to the objective when
+    data_sq is not given), an upper bound on the distance to the minimum. n_iter counts sweeps over the atoms.
+    """
+    dtype = np.result_type(D, np.float32)
+    M, TT = np.asarray(gram, np.float64), np.ascontiguousarray(np.asarray(cross, np.float64).T)
+    DT = np.array(np.asarray(D).T, np.float64, order="C")
+    DT /= np.maximum(1.0, np.linalg.norm(DT, axis=1, keepdims=True))
+    history, optimality, n_sweeps = [], np.inf, 0
+    for n_sweeps in range(max_sweeps + 1):
+        if n_sweeps:
+            _sweep_atoms(DT, M, TT)
+        gap, value = _atom_gap(DT, M, TT)
+        objective = 0.5 * data_sq + value
+        optimality = relative(gap, max(abs(objective), 0.5 * data_sq))
+        history.append((n_sweeps, objective, gap))
+        if optimality <= tol:
+            break
+    return finish("The target dictionary block (D)", value=DT.T.astype(dtype, order="C"), n_iter=n_sweeps,
+                  history=history, optimality=optimality, tol=tol, objective=objective)

@@ -1,0 +1,136 @@
+"""Compiled loops of the source-code block: a primal active-set QP on the simplex, and dual ascent with N hinges a class."""
+
+import numba as nb
+import numpy as np
+
+FASTMATH = {"reassoc", "contract", "nsz"}
+
+
+@nb.njit(cache=True)
+def _equality_solution(H, r, support):
+    """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite there)."""
+    m = support.size
+    sub, rhs = np.empty((m, m)), np.ones((m, 2))
+    for p in range(m):
+        rhs[p, 0] = r[support[p]]
+        for q in range(m):
+            sub[p, q] = H[support[p], support[q]]
+    both = np.linalg.solve(sub, rhs)
+    nu = (1.0 - both[:, 0].sum()) / both[:, 1].sum()
+    return both[:, 0] + nu * both[:, 1]
+
+
+@nb.njit(cache=True)
+def _restore(H, r, z, inside):
+    """Minimise over the present support, leaving coordinates at zero as they turn negative; z stays feasible."""
+    while True:
+        support = np.flatnonzero(inside)
+        target = _equality_solution(H, r, support)
+        step, worst = 1.0, -1
+        for p in range(support.size):
+            k = support[p]
+            if target[p] <= 0.0:
+                t = z[k] / (z[k] - target[p]) if z[k] > target[p] else 0.0
+                if t <= step:
+                    step, worst = t, p
+        for p in range(support.size):
+            z[support[p]] += step * (target[p] - z[support[p]])
+        if worst < 0 or support.size == 1:
+            return
+        z[support[worst]] = 0.0
+        inside[support[worst]] = False
+
+
+@nb.njit(cache=True)
+def simplex_qp(H, R, Z, tol, max_pivots):
+    """min z'Hz/2 - r_i'z on the simplex for every row r_i of R: primal active set (Lawson-Hanson with a sum constraint).
+
+    Z: C x h feasible start and result. Returns (pivots, Frank-Wolfe gap g'z - min g >= suboptimality) for every row.
+    """
+    n, h = R.shape
+    pivots, gaps = np.zeros(n, np.int64), np.zeros(n)
+    for i in range(n):
+        z, r, inside = Z[i], R[i], Z[i] > 0
+        if not inside.any():
+            inside[np.argmin(0.5 * np.diag(H) - r)] = True
+            z[:] = inside
+        for pivot in range(max_pivots + 1):
+            _restore(H, r, z, inside)
+            g = H @ z - r
+            best = np.argmin(g)
+            gaps[i], pivots[i] = max(np.dot(g, z) / z.sum() - g[best], 0.0), pivot
+            if gaps[i] <= tol or inside[best]:
+                break
+            inside[best] = True
+        z /= z.sum()
+    return pivots, gaps
+
+
+@nb.njit(cache=True, fastmath=FASTMATH)
+def _dot(p, z):
+    total = z.dtype.type(0)
+    for l in range(z.shape[0]):
+        total += p[l] * z[l]
+    return total
+
+
+@nb.njit(cache=True, fastmath=FASTMATH)
+def _sweep_pairs(rows, n, a, z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, keep):
+    """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at a bound in `keep`."""
+    kept = 0
+    for q in range(n):
+        j = rows[q]
+        positive = own[j] == c
+        omega = (w_pos if positive else w_neg) * scale[j]
+        ridge = 0.5 / omega if squared and omega > 0 else 0.0
+        cap = np.inf if ridge > 0 else omega
+        lo, hi = (0.0, cap) if positive else (-cap, 0.0)
+        g = (1.0 if positive else -1.0) - _dot(F[j], z) - b - ridge * a[j]
+        if (a[j] <= lo and g <= 0) or (a[j] >= hi and g >= 0):
+            continue
+        keep[kept] = j
+        kept += 1
+        h = curvature[j] + ridge
+        new = min(max(a[j] + g / h, lo), hi) if h > 0 else (hi if g > 0 else lo)
+        delta = a.dtype.type(new) - a[j]
+        if delta != 0:
+            a[j] += delta
+            d, row = z.dtype.type(delta), R[j]
+            for l in range(z.shape[0]):
+                z[l] += d * row[l]
+    return kept
+
+
+@nb.njit(cache=True, fastmath=FASTMATH)
+def _sweep_bounds(mu, z, Hinv):
+    """Coordinate ascent over the multipliers mu >= 0 of z >= 0."""
+    for k in range(z.shape[0]):
+        if Hinv[k, k] > 0 and (z[k] < 0 or mu[k] > 0):
+            new = max(mu[k] - z[k] / Hinv[k, k], 0.0)
+            delta = new - mu[k]
+            if delta != 0:
+                mu[k] = new
+                for l in range(z.shape[0]):
+                    z[l] += delta * Hinv[k, l]
+
+
+@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
+def ascend_classes(A, Mu, Z, todo, F, R, curvature, Hinv, own, b, w_pos, w_neg, scale, squared, nonneg, inner, order):
+    """One full sweep over the N duals of each class in `todo`, then `inner` sweeps over those not stuck at a bound.
+
+    A: C x N duals, Mu: C x h multipliers of z >= 0, Z: C x h codes z = z0 + Hinv (F'a + mu); all three in place.
+    F = Zt W' (N x h), R = F Hinv, curvature = diag(F Hinv F'), order: the N rows shuffled.
+    """
+    n_rows = F.shape[0]
+    for t in nb.prange(todo.size):
+        c = todo[t]
+        some = np.empty(n_rows, np.int64)
+        z = Z[c].astype(F.dtype)
+        n = _sweep_pairs(order, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, some)
+        for _ in range(inner):
+            if nonneg:
+                _sweep_bounds(Mu[c], z, Hinv)
+            n = _sweep_pairs(some, n, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, some)
+        if nonneg:
+            _sweep_bounds(Mu[c], z, Hinv)
+        Z[c] = z

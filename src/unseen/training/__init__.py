@@ -1,0 +1,1 @@
+"""Training: initialisation and the alternating algorithm."""
