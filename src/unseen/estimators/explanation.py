@@ -20,9 +20,14 @@ class Link:
 
 @dataclass(frozen=True)
 class AttributeSupport:
-    """How far the row calls for an attribute, times how much of it the class has."""
+    """How far the row calls for an attribute, times how much of it the class has.
+
+    `is_above` tells whether the class has more of the attribute than the seen classes on average;
+    that a row calls for less of what a class has little of speaks for the class, too.
+    """
 
     attribute: str
+    is_above: bool
     support: float
 
 
@@ -51,7 +56,10 @@ class Explanation:
             f"  {a.contribution:+8.3f}  {a.source_atom} - atom {a.target_atom}" for a in self.links
         ]
         lines += ["", "attributes for and against"]
-        lines += [f"  {a.support:+8.3f}  {a.attribute}" for a in self.attributes]
+        lines += [
+            f"  {a.support:+8.3f}  {'more' if a.is_above else 'less'} {a.attribute}"
+            for a in self.attributes
+        ]
         return "\n".join(lines)
 
 
@@ -76,7 +84,7 @@ def explain(
     atoms = _atom_names(W.shape[0], seen)
     by_atom = terms.sum(axis=1)
     strongest = np.argsort(-np.abs(terms), axis=None, kind="stable")[:top]
-    links = [(k, l) for k, l in zip(*np.unravel_index(strongest, terms.shape), strict=True)]
+    links = zip(*np.unravel_index(strongest, terms.shape), strict=True)
     support = (B @ (W @ target_code)) * description
     attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
     return Explanation(
@@ -84,9 +92,10 @@ def explain(
         similarity=float(by_atom.sum() + bias),
         bias=float(bias),
         atoms=tuple(Link(atoms[k], -1, float(by_atom[k])) for k in _largest(by_atom, top)),
-        links=tuple(Link(atoms[k], int(l), float(terms[k, l])) for k, l in links),
+        links=tuple(Link(atoms[s], int(t), float(terms[s, t])) for s, t in links),
         attributes=tuple(
-            AttributeSupport(attributes[m], float(support[m])) for m in _largest(support, top)
+            AttributeSupport(attributes[m], bool(description[m] > 0), float(support[m]))
+            for m in _largest(support, top)
         ),
     )
 

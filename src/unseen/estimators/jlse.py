@@ -308,7 +308,7 @@ class JLSE(ZeroShotClassifier):
         return self.class_scaling_(table.vectors).astype(self.similarity_.dtype)
 
     def _prepare(self, table: ClassTable) -> _Prepared:
-        """Embed the candidates; the last few sets are kept, so that single rows are answered fast."""
+        """Embed the candidates; the last few sets are kept, so that single rows come back fast."""
         kept: dict[Any, _Prepared] = vars(self).setdefault("_embedded", {})
         key = (table.names.tobytes(), table.vectors.tobytes())
         if key not in kept:

@@ -89,6 +89,13 @@ def row_gap(a, s, label, w_pos, w_neg, squared):
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
+def all_row_gaps(A, S, y, w_pos, w_neg, scale, squared, out):
+    """`row_gap` for every row of a block, into `out`."""
+    for j in range(A.shape[0]):
+        out[j] = row_gap(A[j], S[j], y[j], w_pos * scale[j], w_neg * scale[j], squared)
+
+
+@nb.njit(cache=True, fastmath=FASTMATH)
 def _add_rows(s, weights, E, moved, start, stop):
     """s += sum_q weights[q] E[q] over the rows q of the block that moved."""
     for q in range(start, stop):

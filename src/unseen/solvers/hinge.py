@@ -77,30 +77,31 @@ def chunks(n_rows, size=ROWS_PER_CHUNK):
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
+@nb.njit(cache=True, fastmath=FASTMATH)
 def row_losses(S, y, w_pos, w_neg, scale, squared):
     """sum_i omega_ij loss(y_ij s_ij) for every row j of the score block S (rows x C), in float64."""
     n_rows, n_classes = S.shape
+    zero, one = S.dtype.type(0), S.dtype.type(1)
     out = np.zeros(n_rows)
-    for j in nb.prange(n_rows):
-        s, total = S[j], 0.0
+    for j in range(n_rows):
+        s, total = S[j], zero
         for i in range(n_classes):
-            m = max(s[i] + 1, 0)
+            m = max(s[i] + one, zero)
             total += m * m if squared else m
-        total *= w_neg
+        out[j] = w_neg * total
         if y[j] >= 0:
-            m, p = max(s[y[j]] + 1, 0), max(1 - s[y[j]], 0)
-            total += w_pos * (p * p if squared else p) - w_neg * (m * m if squared else m)
-        out[j] = total * scale[j]
+            m, p = max(s[y[j]] + one, zero), max(one - s[y[j]], zero)
+            out[j] += w_pos * (p * p if squared else p) - w_neg * (m * m if squared else m)
+        out[j] *= scale[j]
     return out
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
+@nb.njit(cache=True, fastmath=FASTMATH)
 def row_dual_terms(A, y, w_pos, w_neg, scale, squared):
     """sum_i alpha_ij (- alpha_ij^2 / (4 omega_ij) for the squared hinge) for every row j, in float64."""
     n_rows, n_classes = A.shape
     out = np.zeros(n_rows)
-    for j in nb.prange(n_rows):
+    for j in range(n_rows):
         total = 0.0
         for i in range(n_classes):
             alpha = abs(np.float64(A[j, i]))
@@ -112,10 +113,10 @@ def row_dual_terms(A, y, w_pos, w_neg, scale, squared):
     return out
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True)
 def clip_duals(A, y, w_pos, w_neg, scale, squared):
     """Project warm-start duals, in place, on the box that belongs to the present labels and weights."""
-    for j in nb.prange(A.shape[0]):
+    for j in range(A.shape[0]):
         for i in range(A.shape[1]):
             own = i == y[j]
             cap = A.dtype.type((w_pos if own else w_neg) * scale[j])
@@ -143,11 +144,11 @@ def add_class_losses(S, y, w_pos, w_neg, scale, squared, out):
             out[c] += w_pos * scale[j] * (p * p if squared else p) - wn * (m * m if squared else m)
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True)
 def class_dual_terms(A, y, b, w_pos, w_neg, scale, squared):
     """sum_j alpha_ij - b a_ij (- alpha_ij^2 / (4 omega_ij)) for every class i; A is C x N."""
     out = np.zeros(A.shape[0])
-    for i in nb.prange(A.shape[0]):
+    for i in range(A.shape[0]):
         total = 0.0
         for j in range(A.shape[1]):
             a = np.float64(A[i, j])

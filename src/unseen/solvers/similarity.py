@@ -6,18 +6,20 @@ A linear SVM on the features zs_i (x) zt_j, which are never formed: dual coordin
 matrix Zs Zs' (ascent.py). The certificate is the true duality gap of this problem, W, b and their penalties included.
 """
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 
-from .ascent import ascend_rows
+from .ascent import all_row_gaps, ascend_rows
 from .face import polish
 from .hinge import (check_pairs, chunks, clip_duals, one_blas_thread, row_dual_terms, row_losses)
 from .solution import finish, relative
 
 BLOCK_ROWS = 32
+SMALL = 10_000_000
 SWEEPS = 2
-FULL_EVERY = 5
+EPOCHS_BETWEEN_ALL_ROWS = 5
 WORTH = 0.75
 EPOCHS_BEFORE_A_CHECK = 2
 EPOCHS_BETWEEN_CHECKS = 10
@@ -57,13 +59,18 @@ def dual_product(Z, A):
     return A.T @ Z
 
 
-def block_loss(Z, y, P, b, w_pos, w_neg, scale, squared):
-    """sum_ij omega_ij loss(y_ij (z_j'P_i + b)) over one block of rows; P = (Zs W)' is h_t x C."""
+def block_loss(Z, y, P, b, w_pos, w_neg, scale, squared, A=None, gaps=None):
+    """sum_ij omega_ij loss(y_ij (z_j'P_i + b)) over one block of rows; P = (Zs W)' is h_t x C.
+
+    With duals A of the block, gaps[j] receives the share of row j in the duality gap.
+    """
     total = 0.0
     for rows in chunks(len(Z)):
         S = Z[rows] @ P
         S += S.dtype.type(b)
         total += row_losses(S, y[rows], w_pos, w_neg, scale[rows], squared).sum()
+        if A is not None:
+            all_row_gaps(A[rows], S, y[rows], w_pos, w_neg, scale[rows], squared, gaps[rows])
     return total
 
 
@@ -75,10 +82,10 @@ def penalty(problem, W, b):
     return 0.5 * problem.lam * float(square)
 
 
-def primal_value(problem, W, b):
-    """The block objective at (W, b)."""
+def primal_value(problem, W, b, A=None, gaps=None):
+    """The block objective at (W, b); with duals A also the share of each row in the gap."""
     P = np.ascontiguousarray((problem.Zs @ W).T)
-    loss = block_loss(problem.Zt, problem.y, P, b, problem.w_pos, problem.w_neg, problem.scale, problem.squared)
+    loss = block_loss(problem.Zt, problem.y, P, b, problem.w_pos, problem.w_neg, problem.scale, problem.squared, A, gaps)
     return loss + penalty(problem, W, b)
 
 
@@ -112,12 +119,11 @@ class _Run:
         if incumbent is not None:
             self.offer(np.asarray(incumbent.W, A.dtype), float(incumbent.b))
 
-    def offer(self, W, b):
+    def offer(self, W, b, A=None):
         """Keep (W, b) if it is the best primal point so far."""
-        value = primal_value(self.problem, W, b)
+        value = primal_value(self.problem, W, b, A, self.row_gaps)
         if value < self.primal:
             self.primal, self.best = value, (W, b)
-        return value
 
     def follow(self):
         """Rebuild P and b from the duals, which also ends rounding drift. Returns W."""
@@ -126,9 +132,10 @@ class _Run:
         return W
 
     def check(self, n_epochs):
-        """True primal and dual values at the present duals."""
+        """True primal and dual values at the present duals, and the share of each row in the gap."""
         W = self.follow()
-        self.offer(W, self.b)
+        self.offer(W, self.b, self.A)
+        self.epochs_since_refresh = 0
         self.dual = max(self.dual, dual_value(self.problem, self.A, W, self.b))
         self.history.append((n_epochs, self.primal, self.primal - self.dual))
 
@@ -149,13 +156,13 @@ class _Run:
         polish(p.Zt, p.y, self.A, self.P, self.b, self.gram, p.lam, p.kappa_sq / p.lam, p.w_pos, p.w_neg, p.scale, p.squared)
         self.follow()
 
-    def rows_worth_a_visit(self, n_epochs):
-        """All rows now and then; in between those whose share in the gap, when last met, was above the average."""
-        if n_epochs % FULL_EVERY:
-            worth = np.flatnonzero(self.row_gaps > WORTH * self.row_gaps.mean())
-            if len(worth):
-                return worth
-        return np.arange(len(self.A))
+    def rows_worth_a_visit(self):
+        """The rows whose share in the gap, when last met, was above the average; all of them now and then."""
+        worth = np.flatnonzero(self.row_gaps > WORTH * self.row_gaps.mean())
+        if len(worth) == 0 or self.epochs_since_refresh == EPOCHS_BETWEEN_ALL_ROWS:
+            worth, self.epochs_since_refresh = np.arange(len(self.A)), 0
+        self.epochs_since_refresh += 1
+        return worth
 
 
 def _prepare(Zs, Zt, y, lam, w_pos, w_neg, row_scale, loss, bias, fit_bias, bias_scale):
@@ -191,11 +198,18 @@ def fit_similarity(Zs, Zt, y, *, lam, w_pos, w_neg, row_scale=None, loss="hinge"
     Returns Solution with value Similarity(W, b); n_iter counts epochs (rows visited / N, rounded up).
     """
     problem = _prepare(Zs, Zt, y, lam, w_pos, w_neg, row_scale, loss, bias, fit_bias, bias_scale)
-    run = _Run(problem, _start_duals(problem, state), state, np.random.default_rng(random_state))
+    small = problem.Zt.size * len(problem.Zs) < SMALL
+    with one_blas_thread() if small else nullcontext():
+        return _ascend(problem, state, tol, max_epochs, size, sweeps, np.random.default_rng(random_state))
+
+
+def _ascend(problem, state, tol, max_epochs, size, sweeps, rng):
+    """Epochs, with a check when the row gaps say that it may succeed, and second-order steps where epochs do not get there."""
+    run = _Run(problem, _start_duals(problem, state), state, rng)
     run.check(0)
     ratio, last_check, n_epochs, n_visited = 0.5, 0, 0, 0
     while run.gap > tol and n_epochs < max_epochs:
-        rows = run.rows_worth_a_visit(n_epochs)
+        rows = run.rows_worth_a_visit()
         run.epoch(rows, size, sweeps)
         n_epochs, n_visited = n_epochs + 1, n_visited + len(rows)
         estimate = run.row_gaps.sum()

@@ -137,7 +137,7 @@ def _codes_from_duals(fit, pairs, A, Mu, centre, which):
     return Z, codes, lower + terms
 
 
-def _start(fit, pairs, state, n_classes, which):
+def _start(fit, pairs, state, n_classes, which, order):
     shape, h = (n_classes, len(pairs.F)), len(fit.H)
     A, Mu = np.zeros(shape, pairs.F.dtype), np.zeros((n_classes, h))
     best, value = None, np.full(n_classes, np.inf)
@@ -145,7 +145,7 @@ def _start(fit, pairs, state, n_classes, which):
         best = np.array(state.Z, np.float64)
         value = _fit_values(fit, best) + _losses(pairs, best)
         if np.shape(state.duals) == shape:
-            A[:] = state.duals
+            A[:] = state.duals[:, order]
             Mu = np.array(state.bounds, np.float64) if which == "simplex" else Mu
             clip_class_duals(A, pairs.y, pairs.w_pos, pairs.w_neg, pairs.scale, pairs.squared)
     return A, Mu, best, value
@@ -163,17 +163,18 @@ def fit_source_codes_with_pairs(SB, gram, W, Zt, y, *, lam1, lam2, w_pos, w_neg,
     Returns Solution with the codes (C x h); n_iter counts full sweeps over the rows.
     """
     Zt, n_classes = np.asarray(Zt), len(SB)
-    F = np.ascontiguousarray(Zt @ np.asarray(W, Zt.dtype).T)
-    y, scale, squared = check_pairs(y, len(F), n_classes, w_pos, w_neg, row_scale, loss, F.dtype)
+    y, scale, squared = check_pairs(y, len(Zt), n_classes, w_pos, w_neg, row_scale, loss, Zt.dtype)
+    order = np.random.default_rng(random_state).permutation(len(Zt))
+    F, y, scale = np.ascontiguousarray((Zt @ np.asarray(W, Zt.dtype).T)[order]), y[order], scale[order]
     phi = 1.0 / max(n_classes, 1) if fit_weight is None else float(fit_weight)
     fit = _quadratic(gram, SB, lam1, lam2, phi, which, need_inverse=True)
     pairs = _Pairs(F, y, float(bias), float(w_pos), float(w_neg), scale, squared)
     constant = 0.0 if s_sq is None else 0.5 * phi * lam2 * np.asarray(s_sq, np.float64)
-    A, Mu, best, value = _start(fit, pairs, state, n_classes, which)
+    A, Mu, best, value = _start(fit, pairs, state, n_classes, which, order)
     inverse = fit.inverse.astype(F.dtype)
     R = F @ inverse
     curvature = np.einsum("jh,jh->j", R, F)
-    lower, history, rng = np.full(n_classes, -np.inf), [], np.random.default_rng(random_state)
+    lower, history = np.full(n_classes, -np.inf), []
     for n_rounds in range(max_rounds + 1):
         Z, codes, dual = _codes_from_duals(fit, pairs, A, Mu, 0.0 if best is None else best, which)
         primal = _fit_values(fit, codes) + _losses(pairs, codes)
@@ -187,8 +188,8 @@ def fit_source_codes_with_pairs(SB, gram, W, Zt, y, *, lam1, lam2, w_pos, w_neg,
         if gaps.sum() <= tol * size or n_rounds == max_rounds or len(todo) == 0:
             break
         ascend_classes(A, Mu, Z, todo, F, R, curvature, inverse, y, pairs.b, pairs.w_pos, pairs.w_neg, scale, squared,
-                       which == "simplex", INNER_SWEEPS, rng.permutation(len(F)))
+                       which == "simplex", INNER_SWEEPS, 1000003 * n_rounds)
     codes = best.astype(F.dtype)
     return finish("The source-code block (Zs)", value=codes, n_iter=n_rounds, history=history,
                   optimality=relative(gaps.sum(), size), tol=tol, objective=history[-1][1],
-                  state=SourceState(A, Mu, codes))
+                  state=SourceState(A[:, np.argsort(order)], Mu, codes))

@@ -4,6 +4,7 @@ import numba as nb
 import numpy as np
 
 FASTMATH = {"reassoc", "contract", "nsz"}
+ENOUGH = 1e-3
 
 
 @nb.njit(cache=True)
@@ -76,8 +77,11 @@ def _dot(p, z):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def _sweep_pairs(rows, n, a, z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, keep):
-    """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at a bound in `keep`."""
-    kept = 0
+    """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at a bound in `keep`.
+
+    Returns (how many are listed, by how much the dual rose).
+    """
+    kept, gain = 0, 0.0
     for q in range(n):
         j = rows[q]
         positive = own[j] == c
@@ -95,10 +99,21 @@ def _sweep_pairs(rows, n, a, z, F, R, curvature, own, c, b, w_pos, w_neg, scale,
         delta = a.dtype.type(new) - a[j]
         if delta != 0:
             a[j] += delta
+            gain += delta * (g - 0.5 * h * delta)
             d, row = z.dtype.type(delta), R[j]
             for l in range(z.shape[0]):
                 z[l] += d * row[l]
-    return kept
+    return kept, gain
+
+
+@nb.njit(cache=True)
+def _shuffle(rows, n, seed):
+    """Shuffle the first n entries, the same way on every machine and thread."""
+    state = np.uint64(seed)
+    for q in range(n - 1, 0, -1):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        k = np.int64((state >> np.uint64(33)) % np.uint64(q + 1))
+        rows[q], rows[k] = rows[k], rows[q]
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
@@ -115,22 +130,25 @@ def _sweep_bounds(mu, z, Hinv):
 
 
 @nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
-def ascend_classes(A, Mu, Z, todo, F, R, curvature, Hinv, own, b, w_pos, w_neg, scale, squared, nonneg, inner, order):
+def ascend_classes(A, Mu, Z, todo, F, R, curvature, Hinv, own, b, w_pos, w_neg, scale, squared, nonneg, inner, seed):
     """One full sweep over the N duals of each class in `todo`, then `inner` sweeps over those not stuck at a bound.
 
     A: C x N duals, Mu: C x h multipliers of z >= 0, Z: C x h codes z = z0 + Hinv (F'a + mu); all three in place.
-    F = Zt W' (N x h), R = F Hinv, curvature = diag(F Hinv F'), order: the N rows shuffled.
+    F = Zt W' (N x h), R = F Hinv, curvature = diag(F Hinv F'). The order of the rows should be random: sorted by class it is slow.
     """
     n_rows = F.shape[0]
     for t in nb.prange(todo.size):
         c = todo[t]
-        some = np.empty(n_rows, np.int64)
+        rows = np.arange(n_rows)
         z = Z[c].astype(F.dtype)
-        n = _sweep_pairs(order, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, some)
+        n, whole = _sweep_pairs(rows, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows)
+        _shuffle(rows, n, seed + c)
         for _ in range(inner):
             if nonneg:
                 _sweep_bounds(Mu[c], z, Hinv)
-            n = _sweep_pairs(some, n, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, some)
+            n, gain = _sweep_pairs(rows, n, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows)
+            if gain <= ENOUGH * whole:
+                break
         if nonneg:
             _sweep_bounds(Mu[c], z, Hinv)
         Z[c] = z

@@ -1,0 +1,1 @@
+"""Speed and accuracy, measured: each script prints a table, each figure beside its rival."""
