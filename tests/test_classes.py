@@ -118,6 +118,8 @@ TWO = ["a", "b"]
         (lambda: ClassTable.from_frame(FRAME[[]]), "no columns"),
         (lambda: ClassTable.from_frame(FRAME.astype("Float64").replace(1, pd.NA)), "not finite"),
         (lambda: ClassTable.of([[1, 2]]), "not list"),
+        (lambda: ClassTable.of("zoo.csv"), r"use ClassTable.read\('zoo.csv'\)"),
+        (lambda: ANIMALS.rows(["0", "1"]), "labels are numbers such as '0'.*such as 'zebra'"),
         (lambda: ANIMALS.vector("zebar"), "class 'zebar' has no line .*nearest name: 'zebra'"),
         (lambda: ANIMALS.rows(["Tigre"] * 4), "'Tigre' has 4 rows and no line .*'tiger'"),
         (lambda: ANIMALS.rows(["qqq", "yyy"]), r"table \(names missing in all: 2\)"),

@@ -12,10 +12,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import unseen
-from tests.common.birds import SEEN, make_folder, write_classes
+from tests.common.birds import SEEN, UNSEEN, make_folder, write_classes
 from tests.common.command import Outcome, assert_one_sentence, run_unseen
 from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
 from unseen.cli import main, models
@@ -129,8 +130,42 @@ def test_predictions(
     assert [line["class"] for line in written] == best.names[:, 0].tolist()
     assert [float(line["score"]) for line in written] == best.scores[:, 0].tolist()
     printed = run_unseen("predict", model_file, folder / "features.npy", "--json", *options).json
+    assert [line.pop("label") for line in written] == np.repeat(SEEN + UNSEEN, 7).tolist()
     assert [{k: str(v) for k, v in line.items()} for line in printed] == written
     assert run_unseen("predict", model_file, folder, "--out", out, "--json").json["lines"] == 77
+
+
+def test_predictions_say_among_which_classes(folder: Path, model_file: Path) -> None:
+    shown = run_unseen("predict", model_file, folder)
+    assert shown.out.startswith("Predictions among 3 unseen classes (--candidates all for all 11)")
+    assert "Note: 56 rows belong to a class that is not among the candidates" in shown.out
+    everything = run_unseen("predict", model_file, folder, "--candidates", "all").out
+    assert everything.startswith("Predictions among 11 classes\n")
+    assert "Note:" not in everything
+    one = run_unseen("predict", model_file, folder, "--candidates", "Heron").out
+    assert one.startswith("Predictions among 1 seen class (--candidates all for all 11)")
+
+
+def test_feature_columns_are_matched_by_name(folder: Path, tmp_path: Path, X: np.ndarray) -> None:
+    """A table with its columns in another order gives the same predictions and measures."""
+    copy = shutil.copytree(folder, tmp_path / "birds")
+    (copy / "features.npy").unlink()
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(12)])
+    frame.to_csv(copy / "features.csv", index=False)
+    assert run_unseen("fit", copy, "--out", tmp_path / "m").code == 0
+    outcomes = []
+    for order in (frame.columns, frame.columns[::-1]):
+        frame[order].to_csv(copy / "features.csv", index=False)
+        best = run_unseen("predict", tmp_path / "m", copy, "--json")
+        measured = run_unseen("evaluate", tmp_path / "m", copy, "--json").json
+        assert best.err == ""
+        outcomes.append((best.json, measured["per_class_accuracy"]))
+    assert outcomes[0] == outcomes[1]
+    frame.rename(columns={"f3": "F3"}).to_csv(tmp_path / "new.csv", index=False)
+    refused = run_unseen("predict", tmp_path / "m", tmp_path / "new.csv")
+    assert_one_sentence(refused, "new.csv has no column 'f3'", "nearest name: 'F3'")
+    loaded = unseen.load(tmp_path / "m")
+    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
 
 
 def test_the_best_few_candidates(model_file: Path, folder: Path, expected: Any, X: Any) -> None:
@@ -234,7 +269,7 @@ def test_parameters_are_set(folder: Path, tmp_path: Path) -> None:
         ("row_penalty=1e999", "row_penalty takes a number"),
         ("center=0", "center is True or False, not '0'"),
         ("center=maybe", "center is True or False"),
-        ("row_penalti=1", "nearest name: 'row_penalty'"),
+        ("row_penalti=1", "nearest name: 'row_penalty'; it has"),
         ("row_penalty", "NAME=VALUE"),
     ],
 )
@@ -249,7 +284,7 @@ def test_wrong_parameters(
 
 def test_an_unknown_method(folder: Path, tmp_path: Path) -> None:
     outcome = run_unseen("fit", folder, "--out", tmp_path / "m", "--method", "eszl")
-    assert_one_sentence(outcome, "unknown method 'eszl'", "'eszsl'")
+    assert_one_sentence(outcome, "unknown method 'eszl'", "nearest name: 'eszsl'", "there are")
 
 
 def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any, X: Any) -> None:
@@ -267,12 +302,32 @@ def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any
     assert "Nothing was saved" in shown.out
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (-1, "--hold-out must be above 0, not -1"),
+        (0, "--hold-out must be above 0"),
+        (1, "--hold-out=1.0 makes every prediction right"),
+        (1.5, "--hold-out=1.5 is neither whole nor a share below 1"),
+        (7, "holds out 7 of 8 seen classes and leaves fewer than two to train on: at most 6"),
+    ],
+)
+def test_a_number_to_hold_out_that_makes_no_sense(folder: Path, value: float, reason: str) -> None:
+    assert_one_sentence(run_unseen("tune", folder, "--hold-out", value), reason)
+
+
+def test_too_few_classes_to_tune(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "birds")
+    (copy / "unseen.txt").write_text("\n".join(UNSEEN + SEEN[3:]), encoding="utf-8")
+    assert_one_sentence(run_unseen("tune", copy), "at least 4 seen classes", "there are 3; use")
+
+
 # -- what a person and a program see ------------------------------------------------------------
 
 
 def test_names_stand_in_tables_as_they_are(folder: Path, model_file: Path) -> None:
     shown = run_unseen("retrieve", model_file, folder, "--class", "[red]Kite").out
-    assert shown.startswith("Rows that fit '[red]Kite' best\n")
+    assert shown.startswith("Rows that fit '[red]Kite' best, among 77 rows\n")
     shown = run_unseen("predict", model_file, folder, "--candidates", "[red]Kite,:smile: Wren").out
     assert "│ [red]Kite    │" in shown
     assert "│ :smile: Wren │" in shown
@@ -285,7 +340,7 @@ def test_many_candidates_fit_into_a_table(
     names, scores = (part[0] for part in expected.top_k(X, 8, "seen"))
     best = "; ".join(f"{n} {s:.4g}" for n, s in zip(names, scores, strict=True))
     text = " ".join(shown.replace("│", " ").split())
-    assert f" 0 {best} 1 " in text
+    assert f" 0 Indigo Bunting {best} 1 " in text
 
 
 def test_a_long_title_is_not_squeezed_and_switches_are_words(

@@ -201,7 +201,7 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
     for command in ("check", "fit", "tune"):
         options = [] if command == "check" else ["--out", tmp_path / "m"]
         outcome = run_unseen(command, tmp_path / "absent", *options)
-        assert_one_sentence(outcome, "does not exist")
+        assert_one_sentence(outcome, "does not exist; the data sets that come with", "'digits'")
 
 
 # -- rows and classes that a model cannot use ---------------------------------------------------
@@ -215,8 +215,10 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
         (["absent.npy"], "absent.npy does not exist"),
         (["digits"], "64"),
         (["birds", "--candidates", "Hern"], "no class 'Hern' is known to the model; nearest name"),
-        (["birds", "--candidates", ","], "names a class twice"),
-        (["birds", "--top", "4"], "k=4 is more than the 3 candidates"),
+        (["birds", "--candidates", "Dodo"], "it knows 'Indigo Bunting', "),
+        (["birds", "--candidates", "Dodo"], "and 6 more; --classes FILE adds new ones"),
+        (["birds", "--candidates", "Heron,Heron"], "names a class twice"),
+        (["birds", "--top", "4"], "--top 4 is more than the 3 candidates"),
         (["birds", "--out", "p.txt"], "written as .csv"),
         (["birds", "--classes", "wide.csv"], "described by 9 columns"),
         (["birds", "--classes", "other.csv"], "class 'Heron' is known already"),
@@ -246,7 +248,7 @@ def test_evaluation_on_classes_of_training_is_refused(folder: Path, tmp_path: Pa
     write_lines(leaky / "unseen.txt", UNSEEN[:2])
     run_unseen("fit", leaky, "--out", tmp_path / "model")
     outcome = run_unseen("evaluate", tmp_path / "model", folder)
-    assert_one_sentence(outcome, "trained on 'Ærfugl'", "mean nothing")
+    assert_one_sentence(outcome, "trained on 'Ærfugl'", "mean nothing; train a new model on")
 
 
 def test_evaluation_on_other_features_is_refused(model_file: Path) -> None:
@@ -300,6 +302,45 @@ def test_a_place_that_cannot_be_written(
     assert (tmp_path / "file").read_text() == "kept"
 
 
+def test_no_model_replaces_data(folder: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(folder, tmp_path / "birds")
+    before = {path: path.read_bytes() for path in data.iterdir()}
+    for command in ("fit", "tune"):
+        for path in before:
+            outcome = run_unseen(command, data, "--out", path)
+            assert_one_sentence(outcome, "there already and is not a model of unseen", str(path))
+    assert {path: path.read_bytes() for path in data.iterdir()} == before
+    for _ in range(2):
+        assert run_unseen("fit", data, "--out", tmp_path / "m").code == 0, "models replace models"
+
+
+def test_no_predictions_replace_data(folder: Path, model_file: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(folder, tmp_path / "birds")
+    more = write_classes(tmp_path / "more.csv", ["Dodo"], np.zeros((1, 6)))
+    before = {path: path.read_bytes() for path in [*data.iterdir(), more]}
+    for command, options in (("predict", []), ("retrieve", ["-c", "Heron"])):
+        for features in (data, data / "features.npy"):
+            for path in (data / "classes.csv", more):
+                arguments = [command, model_file, features, *options, "--classes", more]
+                outcome = run_unseen(*arguments, "--out", path)
+                assert_one_sentence(outcome, "lies in the data that are read", str(path))
+    assert {path: path.read_bytes() for path in [*data.iterdir(), more]} == before
+    for _ in range(2):
+        written = run_unseen("predict", model_file, data, "--out", tmp_path / "predictions.csv")
+        assert written.code == 0, "predictions replace predictions"
+
+
+def test_one_unseen_class_is_told(folder: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(folder, tmp_path / "birds")
+    write_lines(data / "unseen.txt", UNSEEN[:1])
+    assert "only one unseen class" in run_unseen("check", data).out
+    fitted = run_unseen("fit", data, "--out", tmp_path / "m")
+    assert "recognise 1 class it has never seen" in fitted.out
+    shown = run_unseen("evaluate", tmp_path / "m", data).out
+    assert "7 rows of 1 unseen class\n" in shown
+    assert "only one class to choose, so every prediction is right" in shown
+
+
 # -- what a shell sees ---------------------------------------------------------------------------
 
 
@@ -330,6 +371,12 @@ def test_a_process_that_fails(folder: Path, model_file: Path) -> None:
     assert found.stderr.startswith(b"Error: ")
     assert found.stderr.endswith(b"absent.npy does not exist\n")
     assert b"\x1b" not in found.stderr
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "unseen", "--version"]
+    found = subprocess.run(command, capture_output=True, check=True)
+    assert found.stdout == f"unseen {unseen.__version__}\n".encode()
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def test_red_frames_are_the_false_returns(shown: Demo) -> None:
 def test_each_picture_is_the_row_it_says_and_framed_by_its_label(shown: Demo) -> None:
     digits = load_digits_zero_shot()
     assert digits.images is not None
-    asked = np.repeat(sorted(digits.unseen), 5)
+    asked = np.repeat(["one", "two", "five"], 5)
     for name, image in zip(asked, shown.images, strict=True):
         found = re.fullmatch(r"image (\d+): a (\w+)", image["alt"])
         assert found
@@ -159,7 +159,7 @@ def test_pictures_are_the_best_fits_in_order(shown: Demo) -> None:
     model = shown.result.models[shown.result.best.method]
     rows = [int(image["alt"].split(":")[0].removeprefix("image ")) for image in shown.images]
     expected = []
-    for name in sorted(digits.unseen):
+    for name in ("one", "two", "five"):
         scores = model.similarities(X, [name])[:, 0]
         expected += digits.unseen_rows[np.argsort(-scores, kind="stable")[:5]].tolist()
     assert rows == expected
@@ -201,15 +201,15 @@ def test_the_numbers_are_right(shown: Demo, method: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_the_mean_over_all_splits_is_right(shown: Demo, method: str) -> None:
+def test_the_mean_over_twelve_splits_is_right(shown: Demo, method: str) -> None:
     digits = load_digits_zero_shot()
     scores = []
-    for triple in digit_splits():
+    for triple in digit_splits()[::10]:
         test = np.isin(digits.y, triple)
         model = METHODS[method]().fit(digits.X[~test], digits.y[~test], classes=digits.classes)
         scores.append(balanced_accuracy_score(digits.y[test], model.predict(digits.X[test])))
     row = next(row for row in shown.result.rows if row.method == method)
-    assert len(scores) == 120
+    assert len(scores) == 12
     assert row.mean_over_splits == pytest.approx(np.mean(scores))
     assert row.deviation_over_splits == pytest.approx(np.std(scores))
 
@@ -219,7 +219,7 @@ def test_json_holds_the_same_numbers(
 ) -> None:
     monkeypatch.setattr(demo, "run_demo", lambda: shown.result)
     found = run_unseen("demo", "--out", tmp_path, "--json").json
-    assert found["unseen"] == ["five", "one", "two"]
+    assert found["unseen"] == ["one", "two", "five"]
     assert found["page"] == str(tmp_path / "index.html")
     for row, printed in zip(found["methods"], shown.printed, strict=False):
         assert printed[0] == row["method"]

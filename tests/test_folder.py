@@ -13,7 +13,7 @@ import pytest
 import scipy.io
 
 from unseen import ClassTable, InputError, read_dataset
-from unseen.datasets import examine, read_features
+from unseen.datasets import examine, read_features, read_rows
 
 ANIMALS = {"zebra": [1, 1, 0], "tiger": [1, 0, 1], "horse": [0, 1, 0], "lion": [0, 0, 1]}
 ATTRIBUTES = ["stripes", "hooves", "claws"]
@@ -201,6 +201,8 @@ def test_unusable_features_are_refused_by_name(tmp_path, array, message):
     [
         ("classes.csv", "name,x\nzebra,1\ntiger,2\nhorse,3\nlion,1", "'zebra', 'lion' .* same"),
         ("classes.csv", None, "no rows of unseen classes: .* not evaluate"),
+        ("classes.csv", None, "only one unseen class: every prediction"),
+        ("unseen.txt", "lion\nlion\n", "only one unseen class"),
         ("test_rows.txt", "0\n4", "fewer than three training rows: 'tiger'"),
     ],
 )
@@ -211,6 +213,68 @@ def test_what_is_odd_is_told_and_stops_nothing(folder, file, content, message):
     assert not findings.wrong
     assert findings.dataset is not None
     assert pd.Series(findings.odd).str.contains(message, regex=True).sum() == 1
+
+
+def in_table(folder, table):
+    """The labels and features in one table."""
+    os.remove(folder / "labels.txt")
+    os.remove(folder / "features.npy")
+    table.to_csv(folder / "features.csv", index=False)
+    return folder
+
+
+def test_what_is_odd_in_a_feature_table(folder):
+    beside = in_table(folder, FRAME.assign(Label=LABELS, ID=range(9)))
+    check = examine(beside)
+    assert check.dataset is not None
+    assert check.dataset.y.tolist() == LABELS, "the label column may be in capitals"
+    assert check.dataset.feature_names == (*FRAME.columns, "ID")
+    assert any("column 'ID' is used as a feature" in line for line in check.odd)
+    LABEL_FILES["txt"](beside)
+    assert any("labels.txt is used, the labels inside" in line for line in examine(beside).odd)
+
+
+def test_a_text_column_that_is_left_out_is_told(folder):
+    in_table(folder, pd.concat([pd.Series(list("abcdefghi"), name="id"), FRAME], axis=1))
+    check = examine(folder)
+    assert "column 'id' holds text and is left out" in check.found
+    (sentence,) = check.wrong
+    assert "no labels file" in sentence
+    assert "if column 'id' is the class of each row, call it 'label'" in sentence
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_text_column_may_be_meant_for_the_labels(folder, suffix):
+    table = FRAME.assign(species=LABELS)
+    in_table(folder, table)
+    if suffix == "parquet":
+        os.remove(folder / "features.csv")
+        table.to_parquet(folder / "features.parquet")
+    (sentence,) = examine(folder).wrong
+    assert "column 'species' holds" in sentence
+    assert sentence.endswith("if it is the class of each row, call the column 'label'")
+
+
+def test_a_bad_cell_is_the_only_thing_wrong(folder):
+    in_table(folder, FRAME.assign(label=LABELS).astype(str).replace(str(X[4, 2]), "?"))
+    (sentence,) = examine(folder).wrong
+    assert sentence.endswith("line 6: column 'f2' holds '?', a number was expected")
+
+
+def test_a_spreadsheet_is_noticed(folder):
+    os.rename(folder / "classes.csv", folder / "classes.xlsx")
+    with pytest.raises(InputError, match=r"classes.xlsx, which is not read: save it as"):
+        read_dataset(folder)
+
+
+def test_rows_to_predict_come_with_their_labels(folder):
+    rows = read_rows(folder, 5)
+    assert rows.labels is not None
+    assert rows.labels.tolist() == LABELS
+    assert read_rows(folder / "features.npy").labels is None
+    (folder / "labels.txt").write_text("zebra")
+    with pytest.raises(InputError, match="9 rows but 1 labels"):
+        read_rows(folder)
 
 
 def test_without_unseen_classes_the_data_are_wrong_but_can_be_read(folder):
@@ -250,14 +314,19 @@ WRONG = [
     ("labels.txt", b"zebra\ntiger\n", "animals: 9 rows of features but 2 labels"),
     ("labels.txt", b"zebra\n\n" * 4 + b"tiger", r"animals: row 1 .* has no label \(4 in all\)"),
     ("labels.txt", b"zebar\ntiger\nzebar\n" * 3, "'zebar' has 6 rows .* nearest name: 'zebra'"),
-    ("labels.txt", b"z\xe9bra\n" * 9, "labels.txt is not a UTF-8 text file"),
+    ("labels.txt", b"z\xe9bra\n" * 9, "labels.txt is not a UTF-8 text file; save it again as"),
+    ("labels.txt", b"0\n1\n2\n" * 3, "labels are numbers such as '0', .* names such as 'zebra'"),
+    ("labels.txt", b"class\n" + b"zebra\n" * 9, "10 labels; is the first of them, 'class', a"),
     ("classes.csv", None, "animals has no classes file: one of classes.npz"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,\n", "classes.csv, line 3: column 'a' is empty"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,nan\n", "classes.csv: .* 'tiger' is not finite"),
-    ("classes.csv", b"name,a\nzebra,1,2\n", "classes.csv, line 2: 3 cells where the header has 2"),
+    ("classes.csv", b"name,a\nzebra,1,2\n", "line 2: 3 cells where the header has 2; a name that"),
+    ("classes.csv", b"name;a\nzebra;1,5\n", "separated by ';'; save it with commas between cells"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,2\n", "'horse' has 3 rows and no line"),
-    ("unseen.txt", b"lions", "animals: class 'lions' has no line .* nearest name: 'lion'"),
-    ("unseen.txt", b"\n \n", "unseen.txt names no class"),
+    ("unseen.txt", b"\nlions", "unseen.txt, line 2: class 'lions' has no line .*: 'lion'"),
+    ("unseen.txt", b"lion, horse", "unseen.txt, line 1: write one name a line"),
+    ("unseen.txt", b"\n \n", "unseen.txt names no class; name classes in it, .* or delete it"),
+    ("unseen.txt", b"", "unseen.txt names no class; name classes in it, .* or delete it"),
     ("unseen.txt", b"horse\nzebra\ntiger", "animals: no class has rows to train on"),
     ("test_rows.txt", b"1\n-2", "test_rows.txt: '-2' is not a row number"),
     ("test_rows.txt", b"1\n1.5", "test_rows.txt: '1.5' is not a row number"),

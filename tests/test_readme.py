@@ -28,21 +28,33 @@ def run(code: str, folder: Path) -> None:
 
 
 def test_the_example_of_the_readme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = blocks("README.md", "python")
-    assert len(code.strip().splitlines()) <= 10
-    run(code, tmp_path)
+    first, *_ = blocks("README.md", "python")
+    assert len(first.strip().splitlines()) <= 10
+    run(first, tmp_path)
     assert "chance 0.333" in capsys.readouterr().out
+
+
+def test_the_further_examples_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, *more = blocks("README.md", "python")
+    assert more
+    for code in more:
+        run(code, tmp_path)
 
 
 def test_the_page_on_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    make, use = blocks("docs/own-data.md", "python")
+    make, *use = blocks("docs/own-data.md", "python")
     run(make, tmp_path)
     commands = [line.split("#")[0] for line in blocks("docs/own-data.md", "")[0].splitlines()]
     for command in commands:
         result = CliRunner().invoke(app, shlex.split(command)[1:])
         assert result.exit_code == 0, (command, result.output)
-    run(use, tmp_path)
+    assert use
+    for code in use:
+        run(code, tmp_path)
 
 
 def test_no_link_of_the_documentation_is_dead() -> None:

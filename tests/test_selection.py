@@ -82,16 +82,38 @@ def test_the_seed_decides() -> None:
     assert len({tuple(test) for test in one}) == 4, "the splits of one search differ"
 
 
-@pytest.mark.parametrize("n_classes", [1, 0, -2, 1.0, 2.5, 4.0001, np.nan, np.inf])
-def test_a_number_of_classes_that_makes_no_sense(n_classes: float) -> None:
-    with pytest.raises(InputError, match=r"whole number of at least 2, or a share|leaves fewer"):
+@pytest.mark.parametrize(
+    ("n_classes", "reason"),
+    [
+        (1, "n_classes=1 makes every prediction right"),
+        (1.0, "every prediction right"),
+        (0, "must be above 0, not 0"),
+        (-2, "must be above 0, not -2"),
+        (np.nan, "must be above 0, not nan"),
+        (2.5, "n_classes=2.5 is neither whole nor a share"),
+        (4.0001, "neither whole"),
+        (np.inf, "neither whole"),
+    ],
+)
+def test_a_number_of_classes_that_makes_no_sense(n_classes: float, reason: str) -> None:
+    with pytest.raises(InputError, match=f"{reason}.*: give a whole number from 2 to 4, or a"):
         list(ClassHoldout(n_classes).split(None, np.arange(6)))
 
 
+def test_no_split_comes_twice_before_all_have_come() -> None:
+    y = np.repeat(list("abcd"), 3)
+    for seed in range(5):
+        splits = list(ClassHoldout(2, 14, seed).split(None, y))
+        held = [tuple(np.unique(y[test])) for _, test in splits]
+        pairs = set(itertools.combinations("abcd", 2))
+        assert set(held[:6]) == set(held[6:12]) == pairs
+        assert held[12] != held[13]
+
+
 def test_too_few_classes_to_hold_out() -> None:
-    with pytest.raises(InputError, match="holding out 2 of 3 classes"):
+    with pytest.raises(InputError, match=r"at least 4 seen classes, .* there are 3; use 'fit'"):
         list(ClassHoldout(2).split(None, np.arange(3)))
-    with pytest.raises(InputError, match="holding out 5 of 6 classes"):
+    with pytest.raises(InputError, match=r"holds out 5 of 6 seen classes .*: at most 4 can be"):
         list(ClassHoldout(0.9).split(None, np.arange(6)))
 
 
@@ -265,7 +287,7 @@ def test_nothing_that_can_be_fitted_is_an_error(data: Any) -> None:
         ({"grid": []}, "grid is empty"),
         ({"scoring": "accuracy"}, "'per_class_accuracy', 'mean_average_precision', not 'accuracy'"),
         ({"n_jobs": 0}, "n_jobs"),
-        ({"cv": ClassHoldout(9)}, "holding out 9 of 10"),
+        ({"cv": ClassHoldout(9)}, "holds out 9 of 10"),
         ({"y": ["x"]}, "class 'x'"),
         ({"X": np.zeros((7, 12))}, "7 rows in X but 80 labels"),
         ({"classes": [[1, 2]]}, "classes must be"),

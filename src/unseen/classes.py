@@ -114,6 +114,11 @@ class ClassTable:
             return cls.from_dict(classes)
         if hasattr(classes, "columns") and hasattr(classes, "index"):
             return cls.from_frame(classes)
+        if isinstance(classes, (str, os.PathLike)):
+            raise InputError(
+                f"classes is the path {str(classes)!r}, not a class table: use "
+                f"ClassTable.read({str(classes)!r})"
+            )
         raise InputError(
             "classes must be a ClassTable, a mapping {name: vector} or a DataFrame with the names "
             f"as index, not {type(classes).__name__}"
@@ -173,6 +178,12 @@ class ClassTable:
                 f"labels and class names are of different kinds: label {first!r} is a "
                 f"{type(first).__name__}, the class table has names such as "
                 f"{self.names[0].item()!r}; labels are matched by name, so give both in one kind"
+            )
+        if _are_numbers(found) and not any(_are_numbers([n]) for n in self.names.tolist()):
+            return (
+                f"labels are numbers such as {str(first)!r}, the class table has names such as "
+                f"{self.names[0].item()!r}; labels are matched by name, so write the name of the "
+                "class in place of its number"
             )
         count = int(np.sum(positions == found.tolist().index(first)))
         rows = f"{count} rows and " if count > 1 else ""
@@ -283,6 +294,10 @@ class ClassTable:
             f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
             f"{listed(self.names.tolist(), 3)})"
         )
+
+
+def _are_numbers(names: Iterable[Any]) -> bool:
+    return all(str(name).isdecimal() for name in names)
 
 
 def _as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:

@@ -25,7 +25,8 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     except ImportError as error:
         top = module.partition(".")[0]
         raise MissingExtraError(
-            f"{purpose} needs {top}, which is not installed; run: pip install 'unseen[{extra}]'"
+            f"{purpose} needs {top}, which is not installed; install the extra {extra!r}: "
+            f"pip install 'unseen[{extra}]', or pip install '.[{extra}]' in a clone"
         ) from error
 
 
@@ -45,6 +46,12 @@ def nearest(name: object, known: Iterable[object]) -> str:
     spellings = {str(k).casefold(): str(k) for k in known}
     close = difflib.get_close_matches(str(name).casefold(), list(spellings), n=1, cutoff=0.6)
     return f"; nearest name: {spellings[close[0]]!r}" if close else ""
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun: "1 class", "2 classes", "1,797 rows"."""
+    plural = what + ("es" if what.endswith("s") else "s")
+    return f"{number:,} {what if number == 1 else plural}"
 
 
 def listed(names: Iterable[object], most: int = 5) -> str:

@@ -41,13 +41,17 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def not_utf8(path: Path) -> str:
+    return f"{path} is not a UTF-8 text file; save it again as UTF-8 (Excel: 'CSV UTF-8')"
+
+
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
     """The lines of a text file without surrounding space; empty lines at the end are dropped."""
     path = checked_path(path)
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not a UTF-8 text file ({error.reason})") from error
+        raise InputError(not_utf8(path)) from error
     return [line.strip() for line in lines]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -23,9 +24,9 @@ def pair_weights(n_rows: int, n_classes: int, kind: str | float) -> PairWeights:
     number κ makes a positive pair weigh κ times a negative one.
     """
     ratio = {"uniform": 1.0, "balanced": float(max(n_classes - 1, 1))}.get(str(kind), kind)
-    if isinstance(ratio, (str, bool)) or not 0 < ratio < np.inf:
+    if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < ratio < np.inf:
         raise InputError(
             f"positive_weight must be 'uniform', 'balanced' or a positive number, not {kind!r}"
         )
-    mass = (ratio + n_classes - 1) * n_rows
-    return PairWeights(ratio / mass, 1.0 / mass)
+    mass = (float(ratio) + n_classes - 1) * n_rows
+    return PairWeights(float(ratio) / mass, 1.0 / mass)

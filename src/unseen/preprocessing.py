@@ -33,7 +33,7 @@ class RowScaling:
         for rows in array_blocks(X):
             block = plain(X[rows])
             total += block.sum(axis=0, dtype=np.float64)
-            square += float(np.sum(np.square(block, dtype=np.float64)))
+            square += sum_of_squares(block)
         mean = total / X.shape[0] if center else np.zeros(X.shape[1])
         variance = square / X.shape[0] - float(mean @ mean)
         is_spread = unit_scale and variance > 1e-12 * square / X.shape[0]
@@ -82,6 +82,11 @@ def row_lengths(X: np.ndarray) -> np.ndarray:
     """|x| of each row."""
     _, largest, lengths = _scaled_rows(X)
     return (largest * lengths)[:, 0]
+
+
+def sum_of_squares(X: np.ndarray) -> float:
+    """Σ of the squares of all entries, added up in float64 without a copy of X in it."""
+    return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
 
 
 def _scaled_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

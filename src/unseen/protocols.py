@@ -63,7 +63,8 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     if leaked.size:
         raise InputError(
             f"the model was trained on {listed(leaked.tolist())}, which the data set keeps as "
-            "unseen: the result would mean nothing"
+            "unseen: the result would mean nothing; train a new model on the rows of this data "
+            "set's seen classes alone, as 'unseen fit' and fit(*data.training_set()) do"
         )
     table = data.classes.select(names)
     start = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -48,37 +49,66 @@ class ClassHoldout:
         if y is None:
             raise InputError("ClassHoldout needs y: it holds out whole classes")
         labels = as_names(np.asarray(y), "labels")
-        names = np.unique(labels)
-        n_held = self._n_held(names.size)
-        rng = check_random_state(self.random_state)
-        for _ in range(self.get_n_splits()):
-            held = np.isin(labels, rng.choice(names, n_held, replace=False))
+        for names in self._choices(np.unique(labels)):
+            held = np.isin(labels, names)
             yield np.flatnonzero(~held), np.flatnonzero(held)
+
+    def _choices(self, names: np.ndarray) -> Iterator[list[Any]]:
+        """Classes to hold out; none of the choices comes twice before all of them have come."""
+        n_held = n_held_out(self.n_classes, names.size)
+        n_choices = math.comb(names.size, n_held)
+        rng = check_random_state(self.random_state)
+        made: set[tuple[int, ...]] = set()
+        for _ in range(self.get_n_splits()):
+            if len(made) == n_choices:
+                made.clear()
+            choice = None
+            while choice is None or choice in made:
+                choice = tuple(sorted(rng.choice(names.size, n_held, replace=False).tolist()))
+            made.add(choice)
+            yield names[list(choice)].tolist()
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         if self.n_splits < 1:
             raise InputError(f"n_splits must be at least 1, not {self.n_splits}")
         return self.n_splits
 
-    def _n_held(self, n_classes: int) -> int:
-        share = 0 < self.n_classes < 1
-        if not share and not (self.n_classes >= 2 and self.n_classes % 1 == 0):
-            raise InputError(
-                "n_classes must be a whole number of at least 2, or a share between 0 and 1, not "
-                f"{self.n_classes}: among one held-out class every prediction is right"
-            )
-        n_held = max(2, round(self.n_classes * n_classes)) if share else int(self.n_classes)
-        if n_classes - n_held < 2:
-            raise InputError(
-                f"holding out {n_held} of {n_classes} classes leaves fewer than two to train on"
-            )
-        return n_held
-
     def __repr__(self) -> str:
         return (
             f"ClassHoldout(n_classes={self.n_classes}, n_splits={self.n_splits}, "
             f"random_state={self.random_state})"
         )
+
+
+def n_held_out(number: float, n_classes: int, word: str = "n_classes") -> int:
+    """How many of the classes to hold out; `word` is what the user knows the number by.
+
+    At least two are held out, as among one every prediction is right, and two are left to train on.
+    """
+    most = n_classes - 2
+    if most < 2:
+        raise InputError(
+            f"tuning needs at least 4 seen classes, two to hold out and two to train on, there are "
+            f"{n_classes}; use 'fit' instead"
+        )
+    is_share = 0 < number < 1
+    allowed = f"give a whole number from 2 to {most}, or a share between 0 and 1"
+    if not number > 0:
+        raise InputError(f"{word} must be above 0, not {number}: {allowed}")
+    if not is_share and number % 1 != 0:
+        raise InputError(f"{word}={number} is neither whole nor a share below 1: {allowed}")
+    if number == 1:
+        raise InputError(
+            f"{word}={number} makes every prediction right, as there is one class to choose: "
+            f"{allowed}"
+        )
+    n_held = max(2, round(number * n_classes)) if is_share else int(number)
+    if n_held > most:
+        raise InputError(
+            f"{word}={number} holds out {n_held} of {n_classes} seen classes and leaves fewer than "
+            f"two to train on: at most {most} can be held out"
+        )
+    return n_held
 
 
 @dataclass(frozen=True)
@@ -202,7 +232,8 @@ def _settings(estimator: ZeroShotClassifier, grid: Any) -> list[dict[str, Any]]:
         for name in part:
             if name not in known:
                 raise InputError(
-                    f"{type(estimator).__name__} has no parameter {name!r}{nearest(name, known)}"
+                    f"{type(estimator).__name__} has no parameter {name!r}{nearest(name, known)}; "
+                    f"it has {listed(known, len(known))}"
                 )
     settings = list(ParameterGrid(grid))
     if not settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError, require
-from unseen.files import checked_path
+from unseen.files import checked_path, not_utf8
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # What the column of names may be called; any other word before numbers may itself be a name.
@@ -32,8 +33,8 @@ def read_table(
 ) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
-    The columns named in `text` are text; the first column too, if `first_is_text` or if it does
-    not hold numbers. Every other cell must be a number.
+    The columns named in `text`, in upper or lower case, are text; the first column too, if
+    `first_is_text` or if it does not hold numbers. Every other cell must be a number.
     """
     path = checked_path(path)
     read = _read_parquet if path.suffix == ".parquet" else _read_delimited
@@ -57,17 +58,23 @@ def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Tab
         )
     columns = tuple(map(str, frame.columns))
     frame.columns = columns
-    words = [c for c in columns if c in text]
-    if first_is_text or _is_words(frame[columns[0]]):
+    words = [c for c in columns if c.casefold() in text]
+    if columns[0] not in words and (first_is_text or _is_words(frame[columns[0]])):
         words.insert(0, columns[0])
     numbers = [c for c in columns if c not in words]
     for column in numbers:
         if _is_words(frame[column]):
-            raise InputError(f"{path}: column {column!r} holds text where numbers are needed")
+            raise InputError(
+                f"{path}: column {column!r} holds text where numbers are needed"
+                + _label_hint(columns, text)
+            )
     return Table(
         columns=tuple(numbers),
         numbers=frame[numbers].to_numpy(dtype=np.float64, na_value=np.nan),
-        text={c: frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str) for c in words},
+        text={
+            _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
+            for c in words
+        },
     )
 
 
@@ -75,19 +82,34 @@ def _is_words(column: Any) -> bool:
     return column.dtype.kind not in "biuf"
 
 
+def _key(column: str, text: tuple[str, ...]) -> str:
+    """A column of text under the name it was asked for by."""
+    return column.casefold() if column.casefold() in text else column
+
+
+def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
+    """The way out for text where numbers belong, if labels may stand in the table but do not."""
+    may_hold_labels = "label" in text and not any(c.casefold() in text for c in columns)
+    hint = "; if it is the class of each row, call the column 'label'"
+    return hint if may_hold_labels else ""
+
+
 def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
     delimiter = "\t" if path.suffix == ".tsv" else ","
     header, first = _head(path, delimiter)
     begins_with_text = first_is_text or not _is_number(first[0])
-    words = [i for i, c in enumerate(header) if c in text or (i == 0 and begins_with_text)]
+    words = [
+        i for i, c in enumerate(header) if c.casefold() in text or (i == 0 and begins_with_text)
+    ]
     numbers = [i for i in range(len(header)) if i not in words]
     _check_named(path, header, numbers)
     columns = _read_words(path, delimiter, header, words)
-    if begins_with_text and not first_is_text and header[0] not in text:
+    columns = {_key(c, text): cells for c, cells in columns.items()}
+    if begins_with_text and not first_is_text and header[0].casefold() not in text:
         _check_no_number(path, header[0], columns[header[0]])
     return Table(
         columns=tuple(header[i] for i in numbers),
-        numbers=_read_numbers(path, delimiter, header, numbers),
+        numbers=_read_numbers(path, delimiter, header, numbers, _label_hint(header, text)),
         text=columns,
     )
 
@@ -98,20 +120,21 @@ def _head(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, delimiter=delimiter)
             header = [cell.strip() for cell in next(lines, [])]
+            if len(header) == 1 and ";" in header[0]:
+                raise InputError(
+                    f"{path}: cells are separated by ';'; save it with commas between cells and "
+                    "points in numbers"
+                )
             first = None
             for line in filter(None, lines):
                 _check_width(path, header, line, lines.line_num)
                 first = first or line
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not a UTF-8 text file ({error.reason})") from error
+        raise InputError(not_utf8(path)) from error
     except csv.Error as error:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
     if first is None:
         raise InputError(f"{path} has no line after its header")
-    if len(header) == 1 and ";" in header[0]:
-        raise InputError(
-            f"{path}: cells are separated by ';'; a .csv file has ',', a .tsv file tabs"
-        )
     if _is_values(header) and _is_number(first[-1]):
         raise InputError(
             f"{path} begins with numbers; its first line must be a header that names the columns"
@@ -130,7 +153,10 @@ def _is_values(header: list[str]) -> bool:
 def _check_width(path: Path, header: list[str], line: list[str], number: int) -> None:
     if len(line) != len(header):
         cells = f"{len(line)} cell{'' if len(line) == 1 else 's'}"
-        raise InputError(f"{path}, line {number}: {cells} where the header has {len(header)}")
+        quotes = "; a name that holds a comma must stand in double quotes"
+        hint = quotes if len(line) > len(header) and path.suffix == ".csv" else ""
+        where = f"{path}, line {number}"
+        raise InputError(f"{where}: {cells} where the header has {len(header)}{hint}")
 
 
 def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
@@ -158,7 +184,9 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _read_numbers(path: Path, delimiter: str, header: list[str], keep: list[int]) -> np.ndarray:
+def _read_numbers(
+    path: Path, delimiter: str, header: list[str], keep: list[int], text_hint: str
+) -> np.ndarray:
     if not keep:
         with path.open(encoding="utf-8-sig", newline="") as file:
             n_lines = sum(1 for line in csv.reader(file, delimiter=delimiter) if line) - 1
@@ -170,19 +198,25 @@ def _read_numbers(path: Path, delimiter: str, header: list[str], keep: list[int]
                 file, delimiter=delimiter, usecols=keep, ndmin=2, comments=None, quotechar='"'
             )
     except ValueError as error:
-        raise InputError(_where_not_a_number(path, delimiter, header, keep)) from error
+        where = _where_not_a_number(path, delimiter, header, keep, text_hint)
+        raise InputError(where) from error
 
 
-def _where_not_a_number(path: Path, delimiter: str, header: list[str], keep: list[int]) -> str:
+def _where_not_a_number(
+    path: Path, delimiter: str, header: list[str], keep: list[int], text_hint: str
+) -> str:
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = csv.reader(file, delimiter=delimiter)
         next(lines)
-        for line in filter(None, lines):
+        for number, line in enumerate(filter(None, lines)):
             for i in keep:
                 if not _is_number(line[i]):
-                    what = "is empty" if not line[i].strip() else f"holds {line[i]!r}"
+                    is_empty = not line[i].strip()
+                    what = "is empty" if is_empty else f"holds {line[i]!r}"
                     where = f"{path}, line {lines.line_num}: column {header[i]!r}"
-                    return f"{where} {what}, a number was expected"
+                    # Text from its first cell on: a column of text, not a slip.
+                    hint = text_hint if number == 0 and not is_empty else ""
+                    return f"{where} {what}, a number was expected{hint}"
     return f"{path} holds cells that are not numbers"
 
 

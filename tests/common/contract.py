@@ -118,6 +118,19 @@ class Contract:
         np.testing.assert_array_equal(fitted.classes_, np.sort(data.unseen))
         np.testing.assert_array_equal(fitted.seen_classes_, data.seen)
 
+    def test_refuses_to_score_classes_that_cannot_be_named(self, data: Any, fitted: Any) -> None:
+        X, y = data.training_set()
+        with pytest.raises(InputError, match=r"'class 00', which is not among .*'seen' or 'all'"):
+            fitted.score(X, y)
+        assert fitted.score(X, y, candidates="seen") > 2 / data.seen.size
+        X, y = data.unseen_set()
+        with pytest.raises(InputError, match=r"'clss 12', .*; nearest name: 'class 12'"):
+            fitted.score(X, np.where(y == "class 12", "clss 12", y))
+
+    def test_refuses_rank_with_its_arguments_swapped(self, fitted: Any, rows: Any) -> None:
+        with pytest.raises(InputError, match="the name of a class first and the rows second"):
+            fitted.rank(rows, fitted.classes_[0])
+
     def test_without_unseen_classes_it_is_an_ordinary_classifier(self, data: Any) -> None:
         X, y = data.training_set()
         model = self.make().fit(X, y)
@@ -341,7 +354,7 @@ class Contract:
     @pytest.mark.parametrize(
         ("candidates", "message"),
         [
-            (["class 99"], "no class 'class 99' is known"),
+            (["class 99"], "no class 'class 99' is known.*; it knows 'class 00'"),
             ("everything", "not understood"),
             ([], "empty"),
             (["class 01", "class 01"], "twice"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ def demo(
 
     Needs no files.
     """
-    from unseen.report.demo import run_demo, write_demo
+    from unseen.report.demo import SPLITS, run_demo, write_demo
 
     check_out(out / "index.html")
     with working("training on seven digits, testing on three"):
@@ -34,7 +35,7 @@ def demo(
         return
     show(
         f"Recognition of digits never seen in training ({', '.join(result.unseen)})",
-        ["method", "per-class top-1", "chance", "mAP", "all 120 splits", "seconds"],
+        ["method", "per-class top-1", "chance", "mAP", f"mean of {len(SPLITS)} splits", "seconds"],
         [
             [row.method, percent(row.evaluation.per_class_accuracy), percent(row.evaluation.chance),
              percent(row.evaluation.mean_average_precision),
@@ -49,7 +50,7 @@ def demo(
         ["digit", "images", "average precision", "right among the first 5"],
         [
             [c.name, c.rows, percent(c.average_precision), result.hits[c.name]]
-            for c in best.evaluation.by_class
+            for c in result.by_class
         ],
     )
     say(f"A page with pictures: {page}")
@@ -64,8 +65,9 @@ def check(
     The exit code is 1 if the data cannot be used.
     """
     with working(f"reading {data}"):
-        embedded = data in EMBEDDED and not Path(data).exists()
-        findings = Findings(dataset=open_dataset(data)) if embedded else examine(data)
+        # What does not exist is an embedded data set, or an error that names those.
+        absent = not os.path.exists(data)
+        findings = Findings(dataset=open_dataset(data)) if absent else examine(data)
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}

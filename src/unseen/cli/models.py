@@ -7,17 +7,19 @@ import csv
 import math
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from safetensors import SafetensorError, safe_open
 
 from unseen import files, protocols, selection
 from unseen.classes import ClassTable
 from unseen.cli.output import percent, say, show, show_evaluation, show_json, working
-from unseen.datasets import ZeroShotDataset, open_dataset, read_features
-from unseen.errors import InputError, nearest
+from unseen.datasets import ZeroShotDataset, open_dataset, read_rows
+from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier, method
 from unseen.storage import load
 
@@ -64,7 +66,7 @@ def fit(
 
     Example: unseen fit birds/ --method eszsl --set row_penalty=0.01 --out birds.unseen
     """
-    check_out(out)
+    _check_model_out(out)
     dataset = open_dataset(data)
     model = method(method_name)(**_parameters(method(method_name), set_))
     X, y = dataset.training_set()
@@ -72,7 +74,7 @@ def fit(
     with working(f"fitting {method_name} on {y.size:,} rows"):
         model.fit(X, y, classes=dataset.classes)
     seconds = time.perf_counter() - start
-    model.save(out)
+    _save(model, dataset, out)
     _report_fit(model, method_name, y.size, seconds, out, json)
 
 
@@ -86,7 +88,7 @@ def _report_fit(
         return
     say(f"{name} trained on {n_rows:,} rows of {n_seen} classes in {seconds:.2f} s: {out}")
     if n_unseen:
-        say(f"It can now recognise {n_unseen} classes it has never seen.")
+        say(f"It can now recognise {counted(n_unseen, 'class')} it has never seen.")
     else:
         say("Every class of the table has rows. Give new classes to 'predict' with --classes.")
 
@@ -112,19 +114,20 @@ def tune(
 
     Example: unseen tune birds/ --out birds.unseen
     """
-    check_out(out)
+    _check_model_out(out)
     dataset = open_dataset(data)
     kind = method(method_name)
     fixed = _parameters(kind, set_)
     grid = {k: v for k, v in kind.default_grid().items() if k not in fixed}
     X, y = dataset.training_set()
+    selection.n_held_out(hold_out, dataset.seen.size, "--hold-out")
     tuning = selection.tune(
         kind(**fixed), X, y, dataset.classes, grid,
         cv=selection.ClassHoldout(hold_out, splits),
         scoring=scoring, n_jobs=jobs, progress=not json,
     )  # fmt: skip
     if out is not None:
-        tuning.estimator.save(out)
+        _save(tuning.estimator, dataset, out)
     if json:
         trials = [
             {"parameters": t.parameters, "mean": t.mean, "scores": t.scores, "error": t.error}
@@ -164,19 +167,44 @@ def predict(
 
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
-    _check_csv(out)
-    model, X = _model_and_rows(model_file, features, classes)
+    _check_csv(out, features, classes)
+    model, X, labels = _model_and_rows(model_file, features, classes)
+    among = _candidate_names(candidates, model)
+    if top > len(among):
+        raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
     with working(f"predicting {X.shape[0]:,} rows"):
-        best = model.top_k(X, top, _candidate_list(candidates, model))
-    header = ["row", *(f"{w} {k}" for k in range(1, top + 1) for w in ("class", "score"))]
-    header = ["row", "class", "score"] if top == 1 else header
+        best = model.top_k(X, top, among)
+    header = ["class", "score"]
+    if top > 1:
+        header = [f"{word} {k}" for k in range(1, top + 1) for word in header]
+    known = [] if labels is None else [labels.tolist()]
     lines = (
-        [row, *(cell for pair in zip(names, scores, strict=True) for cell in pair)]
-        for row, (names, scores) in enumerate(
-            zip(best.names.tolist(), best.scores.tolist(), strict=True)
+        [row, *label, *(cell for pair in zip(names, scores, strict=True) for cell in pair)]
+        for row, (names, scores, *label) in enumerate(
+            zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
         )
     )
-    _deliver(header, lines, X.shape[0], out, json, "Predictions")
+    header = ["row", *(["label"] if known else []), *header]
+    title = f"Predictions among {_among(among, model)}"
+    _deliver(header, lines, X.shape[0], out, json, title, _note(labels, among))
+
+
+def _among(names: list[Any], model: ZeroShotClassifier) -> str:
+    """The candidates in words, and how to have more of them."""
+    n_seen = int(np.isin(names, model.seen_classes_).sum())
+    kind = {0: "unseen ", len(names): "seen "}.get(n_seen, "")
+    n_known = model.class_table_.n_classes
+    more = "" if len(names) == n_known else f" (--candidates all for all {n_known})"
+    return counted(len(names), f"{kind}class") + more
+
+
+def _note(labels: np.ndarray | None, names: list[Any]) -> str:
+    """Rows whose own class is no candidate cannot be named right, which a user may overlook."""
+    n_lost = 0 if labels is None else int((~np.isin(labels, np.array(names, str))).sum())
+    if not n_lost:
+        return ""
+    rows = "1 row belongs" if n_lost == 1 else f"{n_lost:,} rows belong"
+    return f"{rows} to a class that is not among the candidates and cannot be named right."
 
 
 def retrieve(
@@ -194,18 +222,21 @@ def retrieve(
 
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
-    _check_csv(out)
-    model, X = _model_and_rows(model_file, features, classes)
+    _check_csv(out, features, classes)
+    model, X, labels = _model_and_rows(model_file, features, classes)
+    wanted = _class_name(name, model)
     with working(f"ranking {X.shape[0]:,} rows"):
-        ranking = model.rank(_class_name(name, model), X, min(k, X.shape[0]))
+        ranking = model.rank(wanted, X, min(k, X.shape[0]))
+    known = [] if labels is None else [labels[ranking.rows].tolist()]
     lines = (
-        [place, row, score]
-        for place, (row, score) in enumerate(
-            zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True), start=1
+        [place, *found]
+        for place, found in enumerate(
+            zip(ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True), start=1
         )
     )
-    title = f"Rows that fit {name!r} best"
-    _deliver(["place", "row", "score"], lines, ranking.rows.size, out, json, title)
+    header = ["place", "row", *(["label"] if known else []), "score"]
+    title = f"Rows that fit {name!r} best, among {counted(X.shape[0], 'row')}"
+    _deliver(header, lines, ranking.rows.size, out, json, title)
 
 
 def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
@@ -213,8 +244,10 @@ def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
 
     Example: unseen evaluate birds.unseen birds/
     """
-    model, dataset = load(model_file), open_dataset(data)
+    (model, names), dataset = _load(model_file), open_dataset(data)
     _check_columns(model, dataset)
+    X = _in_order(dataset.X, dataset.feature_names, names, data)
+    dataset = replace(dataset, X=X)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
         result = protocols.evaluate(model, dataset)
     if json:
@@ -235,7 +268,10 @@ def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> d
         if not equals:
             raise InputError(f"--set {setting}: write NAME=VALUE")
         if name not in known:
-            raise InputError(f"{kind.__name__} has no parameter {name!r}{nearest(name, known)}")
+            raise InputError(
+                f"{kind.__name__} has no parameter {name!r}{nearest(name, known)}; "
+                f"it has {listed(known, len(known))}"
+            )
         parameters[name] = _value(name, text, known[name])
     return parameters
 
@@ -268,27 +304,86 @@ def check_out(out: Path | None) -> None:
         raise InputError(f"cannot write {out}: permission denied in {folder}")
 
 
-def _check_csv(out: Path | None) -> None:
-    if out is not None and out.suffix != ".csv":
+def _check_model_out(out: Path | None) -> None:
+    """A model may replace a model, but no other file of the user's."""
+    check_out(out)
+    if out is None or not os.path.exists(out):
+        return
+    try:
+        with safe_open(out, framework="numpy") as file:
+            is_model = "unseen" in (file.metadata() or {})
+    except (SafetensorError, OSError):
+        is_model = False
+    if not is_model:
+        raise InputError(
+            f"cannot write {out}: the file is there already and is not a model of unseen; choose "
+            "another name or remove it first"
+        )
+
+
+def _check_csv(out: Path | None, features: str, classes: Path | None) -> None:
+    """Predictions go to a .csv file, and replace nothing that they are made from."""
+    if out is None:
+        return
+    if out.suffix != ".csv":
         raise InputError(f"{out}: predictions are written as .csv")
     check_out(out)
+    sources = {Path(source).resolve() for source in (features, classes) if source is not None}
+    data = {s if s.is_dir() else s.parent for s in sources if _is_of_dataset(s)}
+    place = out.resolve()
+    if os.path.exists(out) and (place in sources or data & set(place.parents)):
+        raise InputError(
+            f"cannot write {out}: the file is there already and lies in the data that are read; "
+            "choose another name or remove it first"
+        )
+
+
+def _is_of_dataset(path: Path) -> bool:
+    return path.is_dir() or path.stem in ("features", "classes")
 
 
 def _model_and_rows(
     model_file: Path, features: str, classes: Path | None
-) -> tuple[ZeroShotClassifier, np.ndarray]:
-    model = load(model_file)
+) -> tuple[ZeroShotClassifier, np.ndarray, np.ndarray | None]:
+    """The model, the rows to use, and their labels where a data set has them."""
+    model, names = _load(model_file)
     if classes is not None:
         model = model.reveal(ClassTable.read(classes))
-    if _is_dataset(features):
-        dataset = open_dataset(features)
-        _check_columns(model, dataset)
-        return model, dataset.X
-    return model, read_features(features, model.n_features_in_)
+    if os.path.exists(features):
+        rows = read_rows(features, model.n_features_in_)
+        return model, _in_order(rows.X, rows.columns, names, features), rows.labels
+    dataset = open_dataset(features)
+    _check_columns(model, dataset)
+    return model, _in_order(dataset.X, dataset.feature_names, names, features), dataset.y
 
 
-def _is_dataset(features: str) -> bool:
-    return not Path(features).exists()
+def _save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
+    """Save a model with the names of its feature columns, where scikit-learn keeps them."""
+    if dataset.feature_names is not None:
+        model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
+    model.save(out)
+
+
+def _load(model_file: Path) -> tuple[ZeroShotClassifier, tuple[str, ...] | None]:
+    """A model and the names of its feature columns, taken from it as it is given arrays here."""
+    model = load(model_file)
+    names = vars(model).pop("feature_names_in_", None)
+    return model, None if names is None else tuple(map(str, names))
+
+
+def _in_order(
+    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: str
+) -> np.ndarray:
+    """Columns in the order of training, by name if both sides have names."""
+    if names is None or wanted is None or names == wanted:
+        return X
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InputError(
+            f"{where} has no column {missing[0]!r}, which the model was trained on"
+            f"{nearest(missing[0], names)}; columns are matched by name"
+        )
+    return np.take(X, [names.index(name) for name in wanted], axis=1)
 
 
 def _check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:
@@ -299,24 +394,44 @@ def _check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:
         )
 
 
-def _candidate_list(text: str, model: ZeroShotClassifier) -> Any:
-    if not text:
-        return None
-    if text in ("all", "seen", "unseen"):
-        return text
+def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
+    """The classes to choose among, by name."""
+    groups = {
+        "": model.classes_,
+        "all": np.sort(model.class_table_.names),
+        "seen": model.seen_classes_,
+        "unseen": model.unseen_classes_,
+    }
+    if text in groups:
+        if groups[text].size == 0:
+            raise InputError("the model knows no unseen classes; --classes FILE adds some")
+        return groups[text].tolist()
     # A name may hold a comma itself.
-    whole = _class_name(text, model)
-    parts = [whole] if whole in model.class_table_ else text.split(",")
-    return [_class_name(part.strip(), model) for part in parts]
+    names = {str(name): name for name in model.class_table_.names.tolist()}
+    if text in names:
+        return [names[text]]
+    return [_class_name(part.strip(), model) for part in text.split(",")]
 
 
 def _class_name(text: str, model: ZeroShotClassifier) -> Any:
     """The class that a user names on the command line; a model may have numbers for names."""
-    return next((n for n in model.class_table_.names.tolist() if str(n) == text), text)
+    names = {str(name): name for name in model.class_table_.names.tolist()}
+    if text not in names:
+        raise InputError(
+            f"no class {text!r} is known to the model{nearest(text, names)}; it knows "
+            f"{listed(names)}; --classes FILE adds new ones"
+        )
+    return names[text]
 
 
 def _deliver(
-    header: list[str], lines: Any, n_lines: int, out: Path | None, json: bool, title: str
+    header: list[str],
+    lines: Any,
+    n_lines: int,
+    out: Path | None,
+    json: bool,
+    title: str,
+    note: str = "",
 ) -> None:
     """Write lines to a file, print them as JSON, or show the first of them."""
     if out is not None:
@@ -330,21 +445,25 @@ def _deliver(
         if json:
             show_json({"lines": n_lines, "out": str(out)})
         else:
-            say(f"{n_lines:,} lines: {out}")
+            say(f"{title}: {counted(n_lines, 'line')} in {out}")
     elif json:
         show_json([dict(zip(header, line, strict=True)) for line in lines])
     else:
-        rows = [_readable(line) for line, _ in zip(lines, range(20), strict=False)]
-        columns = header if len(header) == 3 else ["row", "classes and scores, best first"]
+        first = header.index("class 1") if "class 1" in header else None
+        rows = [_readable(line, first) for line, _ in zip(lines, range(20), strict=False)]
+        columns = header if first is None else [*header[:first], "classes and scores, best first"]
         show(title, columns, rows)
         if n_lines > 20:
             say(f"... and {n_lines - 20:,} more; --out FILE.csv writes all of them.")
+    if note and not json:
+        say(f"Note: {note}")
 
 
-def _readable(line: list[Any]) -> list[str]:
-    """A line for a person; many candidates go into one cell, as so many columns have no room."""
+def _readable(line: list[Any], first: int | None) -> list[str]:
+    """A line for a person; many candidates (from cell `first` on) go into one cell, as so many
+    columns have no room."""
     cells = [f"{c:.4g}" if isinstance(c, float) else str(c) for c in line]
-    if len(cells) == 3:
+    if first is None:
         return cells
-    pairs = zip(cells[1::2], cells[2::2], strict=True)
-    return [cells[0], "; ".join(f"{name} {score}" for name, score in pairs)]
+    pairs = zip(cells[first::2], cells[first + 1 :: 2], strict=True)
+    return [*cells[:first], "; ".join(f"{name} {score}" for name, score in pairs)]

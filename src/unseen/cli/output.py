@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from unseen.errors import counted
 from unseen.protocols import Evaluation
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
@@ -82,8 +83,9 @@ def working(what: str) -> Iterator[None]:
 def show_evaluation(title: str, result: Evaluation) -> None:
     """The results on unseen classes: overall, generalised if there, and by class."""
     n_classes = len(result.by_class)
+    rows_of = f"{counted(result.rows, 'row')} of {counted(n_classes, 'unseen class')}"
     show(
-        f"{title}: {result.rows:,} rows of {n_classes} unseen classes",
+        f"{title}: {rows_of}",
         ["measure", "value"],
         [
             ["per-class top-1 accuracy", percent(result.per_class_accuracy)],
@@ -108,3 +110,5 @@ def show_evaluation(title: str, result: Evaluation) -> None:
             for c in result.by_class
         ],
     )
+    if n_classes == 1:
+        say("Note: there is only one class to choose, so every prediction is right.")

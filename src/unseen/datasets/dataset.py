@@ -19,7 +19,8 @@ class ZeroShotDataset:
 
     Rows of unseen classes are for testing only. `test_rows` are rows of seen classes that are kept
     out of training too, for the generalised setting. `images` (N x height x width, grey) or
-    `image_paths` go with the rows and are for display alone. `notes` say where the data come from
+    `image_paths` go with the rows and are for display alone. `feature_names` are the names of the
+    columns of X, if its file has any. `notes` say where the data come from
     and what was noticed while reading them.
     """
 
@@ -31,6 +32,7 @@ class ZeroShotDataset:
     test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     images: np.ndarray | None = None
     image_paths: np.ndarray | None = None
+    feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -42,7 +44,9 @@ class ZeroShotDataset:
         object.__setattr__(self, "test_rows", _as_row_numbers(self.test_rows))
         check_features(X)
         if X.shape[0] != labels.size:
-            raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels")
+            extra = labels.size == X.shape[0] + 1
+            hint = f"; is the first of them, {str(labels[0])!r}, a header?" if extra else ""
+            raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels{hint}")
         check_finite(X)
         self._check_split()
 

@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset, check_features, check_finite
-from unseen.errors import InputError, listed, naming
+from unseen.errors import InputError, listed, naming, nearest
 from unseen.tables import TABLE_SUFFIXES, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
@@ -22,6 +22,18 @@ CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
 _FEATURE_ARRAYS, _LABEL_ARRAYS = ("features", "X"), ("labels", "y")
 _LABEL_COLUMNS = ("label", "labels", "class")
 _IMAGE_COLUMNS = ("image", "image_path")
+_ROW_NUMBER_COLUMNS = ("id", "index", "row")
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+
+
+class Rows(NamedTuple):
+    """Features (N x d) and what stands beside them in their file or folder."""
+
+    X: np.ndarray
+    labels: np.ndarray | None = None
+    image_paths: np.ndarray | None = None
+    columns: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -34,6 +46,8 @@ class _Parts:
     unseen: np.ndarray | None = None
     test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     image_paths: np.ndarray | None = None
+    columns: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -61,19 +75,29 @@ def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
 
 def read_features(path: str | os.PathLike[str], n_columns: int | None = None) -> np.ndarray:
     """Rows to predict: a feature file, or the features of a data set; `n_columns` are expected."""
+    return read_rows(path, n_columns).X
+
+
+def read_rows(path: str | os.PathLike[str], n_columns: int | None = None) -> Rows:
+    """Rows to predict, with their labels where the file, or the folder it lies in, has them."""
     given = _existing(path)
     file: Path = _part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
-    X = _read_features(file)[0]
-    if n_columns is not None and X.shape[1] != n_columns:
-        if file.suffix == ".mat" and X.shape[0] == n_columns:
-            X = X.T
+    rows = _read_features(file)
+    if n_columns is not None and rows.X.shape[1] != n_columns:
+        if file.suffix == ".mat" and rows.X.shape[0] == n_columns:
+            rows = rows._replace(X=rows.X.T)
         else:
             raise InputError(
-                f"{file} has {X.shape[1]} columns, the model was trained on {n_columns}"
+                f"{file} has {rows.X.shape[1]} columns, the model was trained on {n_columns}"
             )
     with naming(file):
-        check_finite(X)
-    return X
+        check_finite(rows.X)
+    labels_file = _part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
+    if labels_file is not None:
+        rows = rows._replace(labels=_read_labels(labels_file))
+    if rows.labels is not None and rows.labels.size != rows.X.shape[0]:
+        raise InputError(f"{given}: {rows.X.shape[0]} rows but {rows.labels.size} labels")
+    return rows
 
 
 def examine(path: str | os.PathLike[str]) -> Findings:
@@ -120,12 +144,21 @@ def _attempt(findings: Findings, path: Path, step: Callable[[], Any]) -> None:
 def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
     def features() -> None:
         path = _part(folder, "features", FEATURE_SUFFIXES)
-        parts.X, parts.y, parts.image_paths = _read_features(path)
+        rows = _read_features(path)
+        parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
+        parts.columns, parts.left_out = rows.columns, rows.left_out
 
     def labels() -> None:
-        path = _part(folder, "labels", LABEL_SUFFIXES, required=parts.y is None)
+        path = _part(folder, "labels", LABEL_SUFFIXES, required=False)
         if path is not None:
+            if parts.y is not None:
+                findings.odd.append(
+                    f"{path.name} is used, the labels inside the features file are not"
+                )
             parts.y = _read_labels(path)
+        # Labels inside a features file that could not be read are not missing.
+        elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
+            _part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
         if parts.X is not None and parts.y is not None and (folder / "features.mat").exists():
             parts.X = _by_rows(parts.X, parts.y.size)
 
@@ -135,7 +168,7 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
 
     def unseen() -> None:
         if (folder / "unseen.txt").exists():
-            parts.unseen = _name_list(folder / "unseen.txt")
+            parts.unseen = _name_list(folder / "unseen.txt", parts.classes)
 
     def test_rows() -> None:
         if (folder / "test_rows.txt").exists():
@@ -151,36 +184,51 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
         _attempt(findings, folder, step)
 
 
-def _part(folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True) -> Any:
+def _may_hold_labels(folder: Path) -> bool:
+    return any((folder / f"features{s}").exists() for s in FEATURE_SUFFIXES if s != ".npy")
+
+
+def _label_hint(left_out: tuple[str, ...]) -> str:
+    columns = listed(left_out)
+    return f"; if column {columns} is the class of each row, call it 'label'" if left_out else ""
+
+
+def _part(
+    folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True, hint: str = ""
+) -> Any:
     """The one file of this stem in a folder."""
     found = [folder / (stem + s) for s in suffixes if (folder / (stem + s)).exists()]
     if len(found) > 1:
         raise InputError(f"{folder} has {listed(p.name for p in found)}: keep one of them")
     if not found and required:
+        sheet = next((stem + s for s in _SPREADSHEETS if (folder / (stem + s)).exists()), None)
+        if sheet is not None:
+            raise InputError(f"{folder} has {sheet}, which is not read: save it as {stem}.csv")
         names = ", ".join(stem + s for s in suffixes)
-        raise InputError(f"{folder} has no {stem} file: one of {names} is needed")
+        raise InputError(f"{folder} has no {stem} file: one of {names} is needed{hint}")
     return found[0] if found else None
 
 
-def _read_features(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+def _read_features(path: Path) -> Rows:
     """Features, with labels and image paths where the file has them too."""
-    X, labels, images = _read_arrays(path)
+    rows = _read_arrays(path)
     with naming(path):
-        check_features(X)
-    return X, labels, images
+        check_features(rows.X)
+    return rows
 
 
-def _read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+def _read_arrays(path: Path) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
         )
     if path.suffix == ".npy":
-        return files.read_npy(path), None, None
+        return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
         labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
-        return table.numbers, labels, images
+        left_out = tuple(c for c in table.text if c not in _LABEL_COLUMNS + _IMAGE_COLUMNS)
+        return Rows(table.numbers, labels, images, table.columns, left_out)
     if path.suffix == ".mat":
         wanted = [*_FEATURE_ARRAYS, *_LABEL_ARRAYS, "image_paths"]
         arrays: dict[str, Any] = files.read_mat(path, wanted)
@@ -193,7 +241,7 @@ def _read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray 
     )
     if path.suffix == ".mat" and labels is not None:
         X = _by_rows(X, labels.size)
-    return X, labels, images
+    return Rows(X, labels, images)
 
 
 def _by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
@@ -229,11 +277,20 @@ def _as_strings(labels: Any) -> np.ndarray:
     return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
 
 
-def _name_list(path: Path) -> np.ndarray:
-    names = [line for line in files.read_lines(path) if line]
+def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
+    """Names of classes, one a line, all of which the table describes."""
+    lines = files.read_lines(path) if path.stat().st_size else []
+    names = {number: line for number, line in enumerate(lines, start=1) if line}
     if not names:
-        raise InputError(f"{path} names no class; write one name a line, or remove the file")
-    return np.array(names, dtype=str)
+        raise InputError(f"{path} names no class; name classes in it, one a line, or delete it")
+    for number, name in names.items():
+        if table is None or name in table:
+            continue
+        if any(part.strip() in table for part in name.split(",")):
+            raise InputError(f"{path}, line {number}: write one name a line, without commas")
+        hint = nearest(name, table.names.tolist())
+        raise InputError(f"{path}, line {number}: class {name!r} has no line in the table{hint}")
+    return np.array(list(names.values()), dtype=str)
 
 
 def _row_numbers(path: Path) -> np.ndarray:
@@ -278,6 +335,13 @@ def _describe(parts: _Parts, findings: Findings) -> None:
     if parts.X is not None and parts.X.ndim == 2:
         rows, columns = parts.X.shape
         findings.found.append(f"features: {rows:,} rows of {columns:,} numbers ({parts.X.dtype})")
+    if parts.left_out:
+        findings.found.append(f"column {listed(parts.left_out)} holds text and is left out")
+    findings.odd += [
+        f"column {c!r} is used as a feature; leave it out if it only numbers the rows"
+        for c in parts.columns or ()
+        if c.casefold() in _ROW_NUMBER_COLUMNS
+    ]
     if parts.y is not None:
         n_names = np.unique(parts.y).size
         findings.found.append(f"labels: {parts.y.size:,} labels, {n_names:,} different names")
@@ -313,6 +377,7 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
         unseen=unseen,
         test_rows=parts.test_rows,
         image_paths=parts.image_paths,
+        feature_names=parts.columns,
         notes=(f"read from {path}",),
     )
 
@@ -322,6 +387,11 @@ def _oddities(data: ZeroShotDataset) -> list[str]:
     odd = []
     if data.unseen.size and data.unseen_rows.size == 0:
         odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
+    if data.unseen.size == 1:
+        odd.append(
+            "only one unseen class: every prediction among it alone is right, so accuracy tells "
+            "nothing"
+        )
     vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
     if len(vectors) < data.classes.n_classes:
         twin = vectors[counts.argmax()]

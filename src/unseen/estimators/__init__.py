@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unseen.errors import InputError, nearest
+from unseen.errors import InputError, listed, nearest
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.eszsl import ESZSL
 from unseen.estimators.jlse import JLSE
@@ -19,7 +19,8 @@ def method(name: str) -> type[ZeroShotClassifier]:
         return METHODS[name.casefold()]
     except KeyError:
         hint = nearest(name, METHODS)
-        raise InputError(f"unknown method {name!r}{hint}; 'unseen methods' lists them") from None
+        known = listed(METHODS, len(METHODS))
+        raise InputError(f"unknown method {name!r}{hint}; there are {known}") from None
 
 
 __all__ = ["ESZSL", "JLSE", "METHODS", "ZeroShotClassifier", "method"]

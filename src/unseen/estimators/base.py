@@ -58,6 +58,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
     """
 
     n_features_in_: int
+    feature_names_in_: np.ndarray
     class_table_: ClassTable
     classes_: np.ndarray
     seen_classes_: np.ndarray
@@ -129,6 +130,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
 
     def rank(self, name: Any, X: Any, k: int | None = None) -> Ranking:
         """Retrieval: the rows of X that fit the class `name` best, all of them or the first k."""
+        if np.ndim(name) and not np.ndim(X):
+            raise InputError("rank takes the name of a class first and the rows second")
         scores = self.similarities(X, [name])[:, 0]
         k = scores.size if k is None else _checked_k(k, scores.size, "rows")
         best = np.argsort(-scores, kind="stable")[:k]
@@ -147,10 +150,12 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
 
         This is the field's measure; on balanced classes it equals the plain accuracy.
         """
-        return per_class_accuracy(y, self.predict(X, candidates))
+        table = self._candidates(candidates)
+        self._check_scored(y, table)
+        return per_class_accuracy(y, self.predict(X, table))
 
     def reveal(self, classes: Any) -> Self:
-        """The same model, knowing more classes, without training; this one stays as it is.
+        """Returns a new model that knows more classes, without training; this one stays as it is.
 
         The new classes join the unseen ones, which are then the default candidates.
         """
@@ -219,8 +224,11 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
                 raise InputError("the list of candidates names a class twice")
             unknown = [n for n in names.tolist() if n not in self.class_table_]
             if unknown:
-                hint = nearest(unknown[0], self.class_table_.names.tolist())
-                raise InputError(f"no class {unknown[0]!r} is known to the model{hint}")
+                known = self.class_table_.names.tolist()
+                raise InputError(
+                    f"no class {unknown[0]!r} is known to the model{nearest(unknown[0], known)}; "
+                    f"it knows {listed(known)}, and `reveal` adds new ones"
+                )
             return self.class_table_.select(names)
         return ClassTable.of(candidates).with_columns_of(self.class_table_)
 
@@ -238,6 +246,19 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         if groups[word].size == 0:
             raise InputError("there are no unseen classes: every class of the table has rows")
         return groups[word]
+
+    def _check_scored(self, y: Any, table: ClassTable) -> None:
+        """A class that cannot be named would count as an error of the model."""
+        lost = [n for n in np.unique(as_names(np.asarray(y), "labels")).tolist() if n not in table]
+        if not lost:
+            return
+        name = lost[0]
+        if name in self.class_table_:
+            group = "seen" if name in self.seen_classes_ else "unseen"
+            way_out = f": score with candidates={group!r} or 'all'"
+        else:
+            way_out = nearest(name, table.names.tolist())
+        raise InputError(f"y holds class {name!r}, which is not among the candidates{way_out}")
 
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -274,6 +295,24 @@ def check_positive(value: Any, name: str) -> None:
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not (number and 0 < value < np.inf):
         raise InputError(f"{name} must be a positive number, not {value!r}")
+
+
+def check_number(
+    value: Any, name: str, least: float | None = None, most: float | None = None
+) -> None:
+    """An error unless a parameter is a finite number, not below `least` nor above `most`."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    inside = number and (least is None or value >= least) and (most is None or value <= most)
+    if not (inside and np.isfinite(value)):
+        bounds = "" if least is None else f" of at least {least}"
+        bounds += "" if most is None else f" and at most {most}"
+        raise InputError(f"{name} must be a number{bounds}, not {value!r}")
+
+
+def check_whole(value: Any, name: str, least: int) -> None:
+    """An error unless a parameter is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
 def _checked_k(k: int, most: int, what: str) -> int:

@@ -9,9 +9,14 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier, check_positive
+from unseen.estimators.base import (
+    ZeroShotClassifier,
+    check_number,
+    check_positive,
+    check_whole,
+)
 from unseen.estimators.explanation import Explanation, explain
-from unseen.inference.decision import decision_scores
+from unseen.inference.decision import class_levels, decision_scores
 from unseen.inference.embedding import Away, embed_classes, embed_rows, margin_bias
 from unseen.model.objective import Codes, Weights
 from unseen.model.terms import LOSSES, minus_log_p_B, similarity_scores
@@ -20,12 +25,14 @@ from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.selection import ClassHoldout
 from unseen.solvers.source_codes import SETS
 from unseen.threads import threads_for
-from unseen.training.alternating import Options, Training
+from unseen.training.alternating import Callback, Options, Training
 from unseen.training.calibration import learn_calibration
 from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.rows import TrainingRows
 
 _AUTO_PENALTY = 4e-5
+# Algorithm 4 is cheap, and what it finds for a class should not depend on the other candidates.
+_TEST_TOL = 1e-6
 _KEPT = 8
 
 
@@ -64,6 +71,8 @@ class JLSE(ZeroShotClassifier):
         hinges.
     test_margin : share of negative training pairs that keep their margin in Algorithm 4; None for
         the margin of training (the paper).
+    class_offset : how much of its level on the training rows is taken off the scores of an unseen
+        class; 0 is the paper.
     decision : 2 takes the fit of a class's description into its score, 1 does not.
     link : "margin", or "saturating" for the paper's log p_W, which makes ties.
     calibration : taken off the scores of seen classes when they compete with unseen ones: a
@@ -105,6 +114,7 @@ class JLSE(ZeroShotClassifier):
         test_source_fit: float = 0.06,
         test_target_fit: float = 6.0,
         test_margin: float | None = 0.99,
+        class_offset: float = 0.5,
         decision: int = 2,
         link: str = "margin",
         calibration: float | str | None = "holdout",
@@ -136,6 +146,7 @@ class JLSE(ZeroShotClassifier):
         self.test_source_fit = test_source_fit
         self.test_target_fit = test_target_fit
         self.test_margin = test_margin
+        self.class_offset = class_offset
         self.decision = decision
         self.link = link
         self.calibration = calibration
@@ -160,6 +171,7 @@ class JLSE(ZeroShotClassifier):
             "center_classes": False,
             "dictionary_inertia": 0.0,
             "test_margin": None,
+            "class_offset": 0.0,
             "similarity_penalty": 1e-5,
         }
         return cls(**{**choices, **parameters})
@@ -202,7 +214,7 @@ class JLSE(ZeroShotClassifier):
     ) -> Training:
         """Algorithm 2 from the initial dictionaries."""
         training = self._start(S, rows, labels, D)
-        training.run(n_rounds, self.tol, callback=_announce if self.verbose else None)
+        training.run(n_rounds, self.tol, callback=_announcer(training) if self.verbose else None)
         return training
 
     def _start(
@@ -236,6 +248,11 @@ class JLSE(ZeroShotClassifier):
         self, X: np.ndarray, labels: np.ndarray, S: np.ndarray, D: np.ndarray
     ) -> int:
         """The number of rounds after which held-out seen classes are recognised best."""
+        if S.shape[0] < 4:
+            raise InputError(
+                "early_stopping holds out two seen classes and trains on two or more, so it needs "
+                f"at least 4; there are {S.shape[0]}"
+            )
         kept, held = next(ClassHoldout(0.2, 1, self.random_state).split(X, labels))
         names, inside = np.unique(labels[kept], return_inverse=True)
         others = np.setdiff1d(labels, names)
@@ -278,7 +295,7 @@ class JLSE(ZeroShotClassifier):
             return None
         return Away(
             self.test_source_fit, self.test_target_fit, self.negative_weight_, self.test_bias_,
-            self.loss, self.block_tol,
+            self.loss, min(self.block_tol, _TEST_TOL),
         )  # fmt: skip
 
     def _project(self, X: np.ndarray) -> np.ndarray:
@@ -302,7 +319,12 @@ class JLSE(ZeroShotClassifier):
         return codes
 
     def _is_seen(self, table: ClassTable) -> np.ndarray:
-        return np.isin(table.names, self.seen_classes_)
+        """Which classes were trained; under another description a class is a new one."""
+        is_seen = np.isin(table.names, self.seen_classes_)
+        if is_seen.any():
+            known = self.class_table_.select(table.names[is_seen]).vectors
+            is_seen[is_seen] = np.isclose(table.vectors[is_seen], known).all(axis=1)
+        return is_seen
 
     def _describe(self, table: ClassTable) -> np.ndarray:
         return self.class_scaling_(table.vectors).astype(self.similarity_.dtype)
@@ -310,14 +332,20 @@ class JLSE(ZeroShotClassifier):
     def _prepare(self, table: ClassTable) -> _Prepared:
         """Embed the candidates; the last few sets are kept, so that single rows come back fast."""
         kept: dict[Any, _Prepared] = vars(self).setdefault("_embedded", {})
-        key = (table.names.tobytes(), table.vectors.tobytes())
-        if key not in kept:
+        key = (
+            table.names.tobytes(), table.vectors.tobytes(), self._away, self.decision,
+            self.source_set, self.source_shrinkage, self.test_source_fit, self.class_offset,
+        )  # fmt: skip
+        prepared = kept.get(key)
+        if prepared is None:
             codes = self._class_codes(table)
             fit = self._fit_of(self._describe(table), codes)
             if len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)))
-            kept[key] = _Prepared(codes, fit, self._is_seen(table))
-        return kept[key]
+                kept.pop(next(iter(kept)), None)
+            is_seen = self._is_seen(table)
+            offset = np.where(is_seen, 0.0, self._offsets(codes))
+            kept[key] = prepared = _Prepared(codes, fit, offset, is_seen)
+        return prepared
 
     def _n_codes(self) -> int:
         return self.similarity_.shape[1]
@@ -338,6 +366,7 @@ class JLSE(ZeroShotClassifier):
             fit = None if prepared.fit is None else prepared.fit[here]
             away = None if seen else self._away
             scores[:, here] = self._decide(XD, prepared.codes[here], fit, away)
+        scores -= prepared.offset.astype(scores.dtype)
         if prepared.is_seen.any() and not prepared.is_seen.all():
             scores[:, prepared.is_seen] -= scores.dtype.type(self.calibration_)
         return scores
@@ -352,7 +381,14 @@ class JLSE(ZeroShotClassifier):
     def _unseen_scores(self, XD: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Scores of projected rows with scaled descriptions of classes without training rows."""
         codes = embed_classes(S, self._codes, self.source_shrinkage, self.source_set, self._away)
-        return self._decide(XD, codes, self._fit_of(S, codes), self._away)
+        scores = self._decide(XD, codes, self._fit_of(S, codes), self._away)
+        return scores - self._offsets(codes).astype(scores.dtype)
+
+    def _offsets(self, codes: np.ndarray) -> np.ndarray:
+        """What is taken off the scores of classes without training rows."""
+        if self.class_offset == 0:
+            return np.zeros(codes.shape[0])
+        return self.class_offset * class_levels(self._codes, codes)
 
     def _seen_scores(self, XD: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Scores of projected rows with the classes of training, S being their descriptions."""
@@ -371,7 +407,7 @@ class JLSE(ZeroShotClassifier):
     def explain(self, x: Any, name: Any, top: int = 5) -> Explanation:
         """Why the row x is, or is not, of the class `name`: latent links and attributes."""
         table = self._candidates([name])
-        (row,) = self._row_blocks(np.atleast_2d(np.asarray(x)))
+        row = np.concatenate(list(self._row_blocks(_as_row(x))))
         prepared = self._prepare(table)
         away = None if prepared.is_seen[0] else self._away
         code = embed_rows(self._project(row), self._codes, self.target_shrinkage, away)[0]
@@ -393,11 +429,22 @@ class JLSE(ZeroShotClassifier):
             self.classes_ = np.sort(table.names)
 
     def _check_parameters(self) -> None:
-        for name in ("n_target_atoms", "source_fit", "target_fit", "test_source_fit",
-                     "test_target_fit", "block_tol"):  # fmt: skip
+        for name in ("source_fit", "target_fit", "test_source_fit", "test_target_fit", "block_tol"):
             check_positive(getattr(self, name), name)
+        for name in ("source_shrinkage", "target_shrinkage", "tol", "dictionary_inertia",
+                     "class_offset"):  # fmt: skip
+            check_number(getattr(self, name), name, 0)
+        check_whole(self.n_target_atoms, "n_target_atoms", 1)
+        check_whole(self.max_iter, "max_iter", 0)
+        if self.n_source_atoms is not None:
+            check_whole(self.n_source_atoms, "n_source_atoms", 1)
         if self.similarity_penalty != "auto":
             check_positive(self.similarity_penalty, "similarity_penalty")
+        if self.test_margin is not None:
+            check_number(self.test_margin, "test_margin", 0, 1)
+        if self.calibration not in (None, "holdout"):
+            check_number(self.calibration, "calibration")
+        pair_weights(1, 2, self.positive_weight)
         choices = {
             "source_set": SETS,
             "loss": LOSSES,
@@ -410,13 +457,29 @@ class JLSE(ZeroShotClassifier):
                 raise InputError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
 
 
+def _as_row(x: Any) -> Any:
+    """One row as a table of one row; names of columns are kept."""
+    if np.ndim(x) == 1:
+        return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
+    if np.ndim(x) != 2 or len(x) != 1:
+        raise InputError(f"explain takes one row, not an array of shape {np.shape(x)}")
+    return x
+
+
 class _Prepared(NamedTuple):
-    """The candidates, embedded: codes (C' x h_s), -log p_B or None, and which are seen."""
+    """The candidates, embedded: codes (C' x h_s), -log p_B or None, offsets, which are seen."""
 
     codes: np.ndarray
     fit: np.ndarray | None
+    offset: np.ndarray
     is_seen: np.ndarray
 
 
-def _announce(n_round: int, block: str, codes: Codes) -> None:
-    sys.stderr.write(f"JLSE round {n_round}: {block} done\n")
+def _announcer(training: Training) -> Callback:
+    """Tells J after the last block of each round."""
+
+    def announce(n_round: int, block: str, codes: Codes) -> None:
+        if block == "W":
+            sys.stderr.write(f"JLSE round {n_round}: J = {training.objective().total:.6g}\n")
+
+    return announce

@@ -14,7 +14,8 @@ from unseen.model.objective import Codes
 from unseen.solvers.source_codes import fit_source_codes, fit_source_codes_with_pairs
 from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
 
-_SAMPLE = 3000
+# Rows from which quantiles of scores are taken.
+SAMPLE = 3000
 
 
 class Away(NamedTuple):
@@ -44,9 +45,9 @@ def margin_bias(codes: Codes, labels: np.ndarray, share: float | None) -> float:
     """
     if share is None:
         return codes.b
-    step = max(1, labels.size // _SAMPLE)
-    scores = codes.Zt[::step] @ (codes.Zs @ codes.W).T
-    negative = np.arange(scores.shape[1]) != labels[::step, None]
+    sample = slice(None, None, max(1, labels.size // SAMPLE))
+    scores = codes.Zt[sample] @ (codes.Zs @ codes.W).T
+    negative = np.arange(scores.shape[1]) != labels[sample, None]
     return float(-1 - np.quantile(scores[negative], share))
 
 

@@ -32,7 +32,7 @@ def svg(figure: Any) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "unseen"}):
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=nothing)
+        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

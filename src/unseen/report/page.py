@@ -8,10 +8,10 @@ from typing import Any
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a1d21; --paper: #ffffff; --soft: #5b6470;
-        --line: #d9dee4; --wrong: #d1242f; }
+        --line: #d9dee4; --wrong: #d1242f; --panel: #ffffff; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8eaed; --paper: #16191d; --soft: #a3abb5; --line: #353b43;
-          --wrong: #ff6b6b; } }
+          --wrong: #ff6b6b; --panel: #d5d9de; } }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 860px; margin: 2.5rem auto; padding: 0 1rem; }
 h1 { font-size: 1.8rem; margin-bottom: .2rem; }
@@ -20,16 +20,28 @@ p.note { color: var(--soft); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: .6rem 0; }
 th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--line); }
+td { white-space: nowrap; }
+th { vertical-align: bottom; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 figure { margin: .6rem 0; }
-figure.plot { background: #ffffff; border-radius: 8px; padding: .5rem; }
-figure.plot svg { width: 100%; height: auto; max-width: 640px; display: block; margin: auto; }
+figure.plot { background: var(--panel); border-radius: 8px; padding: .5rem; }
+figure.plot svg { width: 100%; height: auto; max-width: 520px; display: block; margin: auto; }
 .gallery { display: grid; grid-template-columns: 7rem 1fr; gap: .7rem; align-items: center; }
-.gallery .strip { display: flex; gap: .5rem; flex-wrap: wrap; }
-.gallery img { width: 72px; height: 72px; image-rendering: pixelated; border-radius: 6px;
-               border: 3px solid transparent; background: #ffffff; }
+.gallery .strip { display: flex; gap: .5rem; }
+.gallery img { width: 72px; min-width: 0; aspect-ratio: 1; image-rendering: pixelated;
+               border-radius: 6px; border: 3px solid transparent; background: #ffffff;
+               box-sizing: border-box; }
 .gallery img.right { border-color: var(--line); }
 .gallery img.wrong { border-color: var(--wrong); }
+.gallery + p.note { margin-top: .5rem; margin-bottom: 1.6rem; }
+pre { background: color-mix(in srgb, var(--ink) 7%, transparent); border-radius: 6px;
+      padding: .6rem .8rem; overflow-x: auto; }
+@media (max-width: 560px) {
+  body { margin-top: 1.2rem; }
+  .gallery { grid-template-columns: 1fr; gap: .3rem; }
+  .gallery .strip { margin-bottom: .6rem; }
+  .gallery img { width: 56px; }
+  figure.plot { padding: .2rem; } }
 """
 
 
@@ -51,19 +63,24 @@ def paragraph(text: str, note: bool = False) -> str:
     return f"<p{_class('note') if note else ''}>{escape(text)}</p>"
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table; every column after the first holds numbers."""
-    head = "".join(f"<th{_number(k)}>{escape(c)}</th>" for k, c in enumerate(columns))
+def code(text: str) -> str:
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: bool = True) -> str:
+    """A table; every column after the first holds numbers, or else words."""
+    head = "".join(f"<th{_number(k, numbers)}>{escape(c)}</th>" for k, c in enumerate(columns))
     lines = "".join(
-        "<tr>" + "".join(f"<td{_number(k)}>{escape(str(v))}</td>" for k, v in enumerate(row))
+        "<tr>"
+        + "".join(f"<td{_number(k, numbers)}>{escape(str(v))}</td>" for k, v in enumerate(row))
         + "</tr>\n"
         for row in rows
     )  # fmt: skip
     return f'<div class="scroll"><table>\n<tr>{head}</tr>\n{lines}</table></div>'
 
 
-def _number(k: int) -> str:
-    return _class("number") if k else ""
+def _number(k: int, numbers: bool) -> str:
+    return _class("number") if k and numbers else ""
 
 
 def _class(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Block problems of the joint objective, one a file: plain functions that return a `Solution`."""

@@ -1,38 +1,45 @@
-"""Compiled dual ascent for the similarity block: one epoch over a set of rows, W seen only through P = (Zs W)'.
+"""Compiled dual ascent for the similarity block: one epoch over a set of rows, W seen only through
+P = (Zs W)'.
 
-The scores of row j are z_j'P + b. Changing its duals by d_j adds (Zs Zs' d_j / lambda_W) z_j' to Zs W, and the vector in
-brackets is what the scores of the row moved by, divided by |z_j|^2: so neither Zs nor W is needed inside an epoch.
-Rows are taken in blocks: the block's scores are one matrix product, rows of a block see each other through their
-Gram matrix, and P is updated by one more product. One thread: two threads on rows of their own with P merged between
-rounds need steps half as long to be safe (CoCoA+), which costs as many epochs as it saves time.
+The scores of row j are z_j'P + b. Changing its duals by d_j adds (Zs Zs' d_j / lambda_W) z_j' to Zs
+W, and the vector in brackets is what the scores of the row moved by, divided by |z_j|^2: so neither
+Zs nor W is needed inside an epoch. Rows are taken in blocks: the block's scores are one matrix
+product, rows of a block see each other through their Gram matrix, and P is updated by one more
+product. One thread: two threads on rows of their own with P merged between rounds need steps half
+as long to be safe (CoCoA+), which costs as many epochs as it saves time.
 """
 
 import numba as nb
 import numpy as np
 
-# No "nnan"/"ninf": a NaN in the data must stay visible. Kernels that call each other stay in one file: the cache of
-# numba does not notice a change in another.
+# No "nnan"/"ninf": a NaN in the data must stay visible. Kernels that call each other stay in one
+# file: the cache of numba does not notice a change in another.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def _screen(a, s, label, cap_pos, cap_neg, free):
-    """free[i] = 0 where dual i sits at a bound and its gradient keeps it there (branch-free, so it vectorises)."""
+    """free[i] = 0 where dual i sits at a bound and its gradient keeps it there (branch-free, so it
+    vectorises).
+    """
     one, zero = s.dtype.type(1), s.dtype.type(0)
     for i in range(a.shape[0]):
         free[i] = not (((a[i] >= zero) & (s[i] <= -one)) | ((a[i] <= -cap_neg) & (s[i] >= -one)))
     if label >= 0:
-        free[label] = not ((a[label] <= zero and s[label] >= one) or (a[label] >= cap_pos and s[label] <= one))
+        free[label] = not (
+            (a[label] <= zero and s[label] >= one) or (a[label] >= cap_pos and s[label] <= one)
+        )
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def ascend_row(a, s, label, gram, step, const, w_pos, w_neg, squared, free):
     """One sweep of dual coordinate ascent over the C duals of one row, exact in each coordinate.
 
-        max_a  sum_i y_i a_i - a'(step * gram + const) a / 2 [- sum_i a_i^2 / (4 omega_i)]   0 <= y_i a_i <= omega_i
+        max_a  sum_i y_i a_i - a'(step * gram + const) a / 2 [- sum_i a_i^2 / (4 omega_i)]   0 <=
+        y_i a_i <= omega_i
 
-    `s` holds the scores of the row and follows `a`; `gram` may have more columns than `a` has entries (padding).
-    `free` (C bytes) is work space. Returns the number of duals that moved.
+    `s` holds the scores of the row and follows `a`; `gram` may have more columns than `a` has
+    entries (padding). `free` (C bytes) is work space. Returns the number of duals that moved.
     """
     dtype = s.dtype.type
     zero, one, step, const = dtype(0), dtype(1), dtype(step), dtype(const)
@@ -66,7 +73,9 @@ def ascend_row(a, s, label, gram, step, const, w_pos, w_neg, squared, free):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def _fenchel_young(alpha, margin, omega, squared):
-    """omega loss + conjugate - alpha * margin of one pair, where margin = 1 - y s and 0 <= alpha (<= omega)."""
+    """omega loss + conjugate - alpha * margin of one pair, where margin = 1 - y s and 0 <= alpha
+    (<= omega).
+    """
     m = max(margin, 0 * margin)
     if squared:
         quarter = alpha * alpha / (4 * omega) if omega > 0 else 0 * alpha
@@ -76,7 +85,9 @@ def _fenchel_young(alpha, margin, omega, squared):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def row_gap(a, s, label, w_pos, w_neg, squared):
-    """Fenchel-Young gap of one row, sum_i omega_i loss(y_i s_i) + loss*(-a_i): its share of the duality gap, >= 0."""
+    """Fenchel-Young gap of one row, sum_i omega_i loss(y_i s_i) + loss*(-a_i): its share of the
+    duality gap, >= 0.
+    """
     dtype = s.dtype.type
     wp, wn, one = dtype(w_pos), dtype(w_neg), dtype(1)
     total = dtype(0)
@@ -107,7 +118,9 @@ def _add_rows(s, weights, E, moved, start, stop):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def _step_row(a, s, label, gram, k, lam, const, w_pos, w_neg, squared, free, start, e):
-    """Ascend one row; e = Zs Zs' d / lambda_W for its change d of duals. Returns (sum of d, whether it moved)."""
+    """Ascend one row; e = Zs Zs' d / lambda_W for its change d of duals. Returns (sum of d, whether
+    it moved).
+    """
     dtype = s.dtype.type
     start[:] = s
     before = a.sum() if const > 0 else dtype(0)
@@ -122,11 +135,15 @@ def _step_row(a, s, label, gram, k, lam, const, w_pos, w_neg, squared, free, sta
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
-def _ascend_block(rows, y, w_pos, w_neg, scale, squared, A, gram, lam, const, S, K, E, sweeps, gaps):
-    """Sweeps of coordinate ascent over the duals of one block of rows, Gauss-Seidel within the block.
+def _ascend_block(
+    rows, y, w_pos, w_neg, scale, squared, A, gram, lam, const, S, K, E, sweeps, gaps
+):
+    """Sweeps of coordinate ascent over the duals of one block of rows, Gauss-Seidel within the
+    block.
 
-    S: scores of the block, K: Gram matrix of its rows. On return E holds Zs Zs' d_j / lambda_W for each
-    row, gaps[j] the share of row j in the duality gap as it was met. Returns the change of sum a.
+    S: scores of the block, K: Gram matrix of its rows. On return E holds Zs Zs' d_j / lambda_W for
+    each row, gaps[j] the share of row j in the duality gap as it was met. Returns the change of sum
+    a.
     """
     m, n_pad = S.shape
     total = 0.0
@@ -145,8 +162,9 @@ def _ascend_block(rows, y, w_pos, w_neg, scale, squared, A, gram, lam, const, S,
                 s += s.dtype.type(const * (total - seen[r]))
             if sweep == 0:
                 gaps[j] = row_gap(A[j], s, y[j], wp, wn, squared)
-            change, now[r] = _step_row(A[j], s, y[j], gram, K[r, r], lam, const, wp, wn, squared, free, start,
-                                       fresh[r])
+            change, now[r] = _step_row(
+                A[j], s, y[j], gram, K[r, r], lam, const, wp, wn, squared, free, start, fresh[r]
+            )
             total += change
             seen[r] = total
             if now[r]:
@@ -160,15 +178,20 @@ def _ascend_block(rows, y, w_pos, w_neg, scale, squared, A, gram, lam, const, S,
 
 
 @nb.njit(cache=True, nogil=True, fastmath=FASTMATH)
-def ascend_rows(Z, y, order, A, P, b, gram, lam, kappa_sq, w_pos, w_neg, scale, squared, size, sweeps, gaps):
-    """One epoch of dual coordinate ascent on the W block of J over the rows in `order`, given P and b.
+def ascend_rows(
+    Z, y, order, A, P, b, gram, lam, kappa_sq, w_pos, w_neg, scale, squared, size, sweeps, gaps
+):
+    """One epoch of dual coordinate ascent on the W block of J over the rows in `order`, given P and
+    b.
 
-        max_a  sum_ij y_ij a_ij - lambda_W/2 |W|^2 - lambda_W/2 (b/kappa)^2,   W = Zs' a Zt / lambda_W,
-        b = kappa^2 sum_ij a_ij / lambda_W,   0 <= y_ij a_ij <= omega_ij        (the dual of Eq. (pw))
+        max_a  sum_ij y_ij a_ij - lambda_W/2 |W|^2 - lambda_W/2 (b/kappa)^2,   W = Zs' a Zt /
+        lambda_W, b = kappa^2 sum_ij a_ij / lambda_W,   0 <= y_ij a_ij <= omega_ij        (the dual
+        of Eq. (pw))
 
-    Z: rows x h_t, A: rows x C duals (in place), P: h_t x C_pad = (Zs W)' (in place), gram: C x C_pad = Zs Zs'.
-    kappa_sq = 0 keeps b fixed. gaps[j] receives the share of row j in the duality gap as it was met. Works on any block
-    of rows, so a memory-mapped Z is driven block by block. Returns b.
+    Z: rows x h_t, A: rows x C duals (in place), P: h_t x C_pad = (Zs W)' (in place), gram: C x
+    C_pad = Zs Zs'. kappa_sq = 0 keeps b fixed. gaps[j] receives the share of row j in the duality
+    gap as it was met. Works on any block of rows, so a memory-mapped Z is driven block by block.
+    Returns b.
     """
     h, n_pad = P.shape
     dtype = Z.dtype.type
@@ -184,7 +207,23 @@ def ascend_rows(Z, y, order, A, P, b, gram, lam, kappa_sq, w_pos, w_neg, scale, 
         s += dtype(b)
         e[:] = 0
         K = np.dot(z, z.T)
-        total = _ascend_block(rows, y, w_pos, w_neg, scale, squared, A, gram, lam, kappa_sq / lam, s, K, e, sweeps, gaps)
+        total = _ascend_block(
+            rows,
+            y,
+            w_pos,
+            w_neg,
+            scale,
+            squared,
+            A,
+            gram,
+            lam,
+            kappa_sq / lam,
+            s,
+            K,
+            e,
+            sweeps,
+            gaps,
+        )
         np.dot(z.T, e, dP)
         P += dP
         b += kappa_sq / lam * total
@@ -193,12 +232,14 @@ def ascend_rows(Z, y, order, A, P, b, gram, lam, kappa_sq, w_pos, w_neg, scale, 
 
 @nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
 def ascend_each_row(A, S, y, gram, w_pos, w_neg, scale, squared, tol, max_sweeps):
-    """Independent rows, each a box QP in its C duals with one shared Gram matrix: the dual of the Zt block of J.
+    """Independent rows, each a box QP in its C duals with one shared Gram matrix: the dual of the
+    Zt block of J.
 
-        max_a  sum_i y_i a_i - a's0 - a' gram a / 2,   0 <= y_i a_i <= omega_i          s0: scores without the loss
+        max_a  sum_i y_i a_i - a's0 - a' gram a / 2,   0 <= y_i a_i <= omega_i          s0: scores
+        without the loss
 
-    A: rows x C start and result, S: rows x C scores s0 (not changed). A row stops when its gap is below tol times its
-    primal value. Returns (sweeps, dual value) for every row.
+    A: rows x C start and result, S: rows x C scores s0 (not changed). A row stops when its gap is
+    below tol times its primal value. Returns (sweeps, dual value) for every row.
     """
     n_rows, n_classes = A.shape
     n_sweeps, values = np.zeros(n_rows, np.int64), np.zeros(n_rows)

@@ -1,21 +1,25 @@
-"""The dictionary blocks of J: B of Eq. (pb) by least squares, D of Eq. (pd) by block coordinate descent over atoms.
+"""The dictionary blocks of J: B of Eq. (pb) by least squares, D of Eq. (pd) by block coordinate
+descent over atoms.
 
 Both see the data only through small matrices, Z'Z and X'Z, which are sums over row blocks.
 """
 
 import numpy as np
 
-from .solution import finish, relative
+from unseen.solvers.solution import finish, relative
 
 ATOMS_PER_BLOCK = 32
 
 
-def fit_source_dictionary(gram, cross, *, B=None, rcond=1e-12, data_sq=0.0):
+def fit_source_dictionary(gram, cross, *, B=None, rcond=1e-8, data_sq=0.0):
     """min_B 1/2 sum_i |x_i - B z_i|^2, the B step of Alg. 2 (Eq. (pb)).
 
-    gram = Zs'Zs (h x h), cross = S'Zs (d x h), data_sq = sum_i |x_i|^2 (a constant of the objective).
-    Where gram is singular the solution nearest to the warm start `B` is taken (the one of minimum norm when B is None):
-    directions with an eigenvalue below rcond * largest are left alone, so the objective never rises above that of B.
+    gram = Zs'Zs (h x h), cross = S'Zs (d x h), data_sq = sum_i |x_i|^2 (a constant of the
+    objective). Where gram is singular the solution nearest to the warm start `B` is taken (the one
+    of minimum norm when B is None): directions with an eigenvalue below rcond * largest are left
+    alone, so the objective never rises above that of B. The certificate is about the other
+    directions. A smaller rcond lets B grow without bound when two codes nearly coincide, which
+    gains next to nothing and ruins the conditioning of the next source-code block.
     """
     dtype = np.result_type(gram, np.float32)
     gram, cross = np.asarray(gram, np.float64), np.asarray(cross, np.float64)
@@ -28,12 +32,21 @@ def fit_source_dictionary(gram, cross, *, B=None, rcond=1e-12, data_sq=0.0):
     objective = 0.5 * (data_sq - np.vdot(value, 2 * cross - value @ gram))
     gap = 0.5 * float(np.sum(residual[:, keep] ** 2 * inverse[keep]))
     optimality = relative(gap, max(abs(objective), 0.5 * abs(data_sq)))
-    return finish("The source dictionary block (B)", value=value.astype(dtype), n_iter=1, history=((1, objective, gap),),
-                  optimality=optimality, tol=1e-6, objective=objective)
+    return finish(
+        "The source dictionary block (B)",
+        value=value.astype(dtype),
+        n_iter=1,
+        history=((1, objective, gap),),
+        optimality=optimality,
+        tol=1e-6,
+        objective=objective,
+    )
 
 
 def _atom_gap(DT, M, TT, radius=1.0):
-    """Frank-Wolfe gap sum_k <g_k, D_k> + |g_k| >= f(D) - min f over unit balls; also the objective without |X|^2."""
+    """Frank-Wolfe gap sum_k <g_k, D_k> + |g_k| >= f(D) - min f over unit balls; also the objective
+    without |X|^2.
+    """
     MD = M @ DT
     G = MD - TT
     gap = np.sum(np.einsum("kd,kd->k", G, DT) + radius * np.linalg.norm(G, axis=1))
@@ -41,7 +54,9 @@ def _atom_gap(DT, M, TT, radius=1.0):
 
 
 def _sweep_atoms(DT, M, TT):
-    """One pass over the atoms, each set to its exact minimiser with the others fixed; atoms nobody uses stay."""
+    """One pass over the atoms, each set to its exact minimiser with the others fixed; atoms nobody
+    uses stay.
+    """
     for first in range(0, len(DT), ATOMS_PER_BLOCK):
         block = slice(first, min(first + ATOMS_PER_BLOCK, len(DT)))
         R = TT[block] - M[block] @ DT
@@ -56,11 +71,13 @@ def _sweep_atoms(DT, M, TT):
 
 
 def fit_target_dictionary(gram, cross, *, D, data_sq=0.0, tol=1e-4, max_sweeps=100):
-    """min_D 1/2 sum_j |x_j - D z_j|^2  s.t.  |D_k| <= 1 for every atom (column), the D step of Alg. 2 (Eq. (pd)).
+    """min_D 1/2 sum_j |x_j - D z_j|^2  s.t.  |D_k| <= 1 for every atom (column), the D step of Alg.
+    2 (Eq. (pd)).
 
-    gram = Zt'Zt (h x h), cross = X'Zt (d x h), D: start (d x h), data_sq = sum_j |x_j|^2. Every atom update is exact, so
-    the objective never rises. The certificate is the Frank-Wolfe gap relative to data_sq/2 (or to the objective when
-    data_sq is not given), an upper bound on the distance to the minimum. n_iter counts sweeps over the atoms.
+    gram = Zt'Zt (h x h), cross = X'Zt (d x h), D: start (d x h), data_sq = sum_j |x_j|^2. Every
+    atom update is exact, so the objective never rises. The certificate is the Frank-Wolfe gap
+    relative to data_sq/2 (or to the objective when data_sq is not given), an upper bound on the
+    distance to the minimum. n_iter counts sweeps over the atoms.
     """
     dtype = np.result_type(D, np.float32)
     M, TT = np.asarray(gram, np.float64), np.ascontiguousarray(np.asarray(cross, np.float64).T)
@@ -76,5 +93,12 @@ def fit_target_dictionary(gram, cross, *, D, data_sq=0.0, tol=1e-4, max_sweeps=1
         history.append((n_sweeps, objective, gap))
         if optimality <= tol:
             break
-    return finish("The target dictionary block (D)", value=DT.T.astype(dtype, order="C"), n_iter=n_sweeps,
-                  history=history, optimality=optimality, tol=tol, objective=objective)
+    return finish(
+        "The target dictionary block (D)",
+        value=DT.T.astype(dtype, order="C"),
+        n_iter=n_sweeps,
+        history=history,
+        optimality=optimality,
+        tol=tol,
+        objective=objective,
+    )

@@ -1,14 +1,13 @@
-"""The pair loss of J, -log p_W of Eq. (pw): weights by class label, values over row blocks, and its box-constrained dual.
+"""The pair loss of J, -log p_W of Eq. (pw): weights by class label, values over row blocks, and its
+box-constrained dual.
 
     sum_ij omega_ij [1 - y_ij s_ij]_+        loss = "hinge"
     sum_ij omega_ij [1 - y_ij s_ij]_+^2      loss = "squared_hinge"
 
-Row j has y_ij = +1 at i = y[j] and -1 elsewhere; y[j] = -1 means that row j belongs to none of the classes.
-omega_ij = row_scale[j] * (w_pos where y_ij = +1, w_neg elsewhere), so neither Y nor omega is ever stored.
-Duals are stored with their sign, a_ij = y_ij alpha_ij, one row an instance.
+Row j has y_ij = +1 at i = y[j] and -1 elsewhere; y[j] = -1 means that row j belongs to none of the
+classes. omega_ij = row_scale[j] * (w_pos where y_ij = +1, w_neg elsewhere), so neither Y nor omega
+is ever stored. Duals are stored with their sign, a_ij = y_ij alpha_ij, one row an instance.
 """
-
-from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -21,55 +20,39 @@ ROWS_PER_CHUNK = 4096
 _controller = None
 
 
-class PairWeights(NamedTuple):
-    """omega by label: `pos` for the pair of a row with its own class, `neg` for all others."""
-
-    pos: float
-    neg: float
-
-
-def pair_weights(y, n_classes, kind="balanced"):
-    """omega with sum_ij omega_ij = 1: "uniform" is 1/(CN), "balanced" gives the positive pairs half of the mass."""
-    n_rows, n_pos = len(y), int(np.count_nonzero(np.asarray(y) >= 0))
-    n_neg = n_rows * n_classes - n_pos
-    if kind == "uniform":
-        return PairWeights(1.0 / max(n_pos + n_neg, 1), 1.0 / max(n_pos + n_neg, 1))
-    if kind != "balanced":
-        raise ValueError(f"pair weights are 'uniform' or 'balanced', not {kind!r}")
-    if n_pos == 0 or n_neg == 0:
-        return PairWeights(1.0 / max(n_pos, 1), 1.0 / max(n_neg, 1))
-    return PairWeights(0.5 / n_pos, 0.5 / n_neg)
-
-
 def check_pairs(y, n_rows, n_classes, w_pos, w_neg, row_scale, loss, dtype):
-    """Validate labels and weights once; returns (y as int64, row_scale as an array, squared flag)."""
+    """Validate labels and weights once; returns (y as int64, row_scale as an array, squared
+    flag).
+    """
     y = np.ascontiguousarray(y, dtype=np.int64)
     if y.shape != (n_rows,):
         raise ValueError(f"labels have shape {y.shape}, expected ({n_rows},)")
     if n_rows and (y.min() < -1 or y.max() >= n_classes):
-        raise ValueError(f"labels must lie in -1..{n_classes - 1} (-1: no class), got {y.min()}..{y.max()}")
+        raise ValueError(
+            f"labels must lie in -1..{n_classes - 1} (-1: no class), got {y.min()}..{y.max()}"
+        )
     if loss not in LOSSES:
         raise ValueError(f"loss is one of {LOSSES}, not {loss!r}")
     if min(w_pos, w_neg) < 0:
         raise ValueError(f"pair weights must not be negative, got w_pos={w_pos}, w_neg={w_neg}")
-    scale = np.ones(n_rows, dtype) if row_scale is None else np.ascontiguousarray(row_scale, dtype=dtype)
+    scale = (
+        np.ones(n_rows, dtype)
+        if row_scale is None
+        else np.ascontiguousarray(row_scale, dtype=dtype)
+    )
     if scale.shape != (n_rows,) or (n_rows and scale.min() < 0):
         raise ValueError(f"row_scale must hold {n_rows} weights >= 0")
     return y, scale, loss == "squared_hinge"
 
 
 def one_blas_thread():
-    """Context in which BLAS is serial, for kernels that run their own threads (spinning BLAS threads cost 100x)."""
+    """Context in which BLAS is serial, for kernels that run their own threads (spinning BLAS
+    threads cost 100x).
+    """
     global _controller
     if _controller is None:
         _controller = ThreadpoolController()
     return _controller.limit(limits=1, user_api="blas")
-
-
-def n_threads_or_default(n_threads):
-    """Threads for the compiled loops, at most what numba was started with."""
-    limit = nb.config.NUMBA_NUM_THREADS
-    return limit if n_threads is None else max(1, min(int(n_threads), limit))
 
 
 def chunks(n_rows, size=ROWS_PER_CHUNK):
@@ -79,7 +62,9 @@ def chunks(n_rows, size=ROWS_PER_CHUNK):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def row_losses(S, y, w_pos, w_neg, scale, squared):
-    """sum_i omega_ij loss(y_ij s_ij) for every row j of the score block S (rows x C), in float64."""
+    """sum_i omega_ij loss(y_ij s_ij) for every row j of the score block S (rows x C), in
+    float64.
+    """
     n_rows, n_classes = S.shape
     zero, one = S.dtype.type(0), S.dtype.type(1)
     out = np.zeros(n_rows)
@@ -98,7 +83,9 @@ def row_losses(S, y, w_pos, w_neg, scale, squared):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def row_dual_terms(A, y, w_pos, w_neg, scale, squared):
-    """sum_i alpha_ij (- alpha_ij^2 / (4 omega_ij) for the squared hinge) for every row j, in float64."""
+    """sum_i alpha_ij (- alpha_ij^2 / (4 omega_ij) for the squared hinge) for every row j, in
+    float64.
+    """
     n_rows, n_classes = A.shape
     out = np.zeros(n_rows)
     for j in range(n_rows):
@@ -115,7 +102,9 @@ def row_dual_terms(A, y, w_pos, w_neg, scale, squared):
 
 @nb.njit(cache=True)
 def clip_duals(A, y, w_pos, w_neg, scale, squared):
-    """Project warm-start duals, in place, on the box that belongs to the present labels and weights."""
+    """Project warm-start duals, in place, on the box that belongs to the present labels and
+    weights.
+    """
     for j in range(A.shape[0]):
         for i in range(A.shape[1]):
             own = i == y[j]
@@ -132,7 +121,9 @@ def clip_class_duals(A, y, w_pos, w_neg, scale, squared):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def add_class_losses(S, y, w_pos, w_neg, scale, squared, out):
-    """out[i] += sum_j omega_ij loss(y_ij s_ij) over the rows j of the score block S (rows x C); out is float64."""
+    """out[i] += sum_j omega_ij loss(y_ij s_ij) over the rows j of the score block S (rows x C); out
+    is float64.
+    """
     for j in range(S.shape[0]):
         wn = w_neg * scale[j]
         for i in range(S.shape[1]):

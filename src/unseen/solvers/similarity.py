@@ -1,9 +1,11 @@
 """The similarity block of J: the matrix W of Eq. (pw), with the codes of classes and rows fixed.
 
-    min_{W,b}  sum_ij omega_ij [1 - y_ij (zs_i' W zt_j + b)]_+  +  lambda_W/2 |W|^2  (+ lambda_W/2 (b/kappa)^2)
+    min_{W,b}  sum_ij omega_ij [1 - y_ij (zs_i' W zt_j + b)]_+  +  lambda_W/2 |W|^2  (+ lambda_W/2
+    (b/kappa)^2)
 
-A linear SVM on the features zs_i (x) zt_j, which are never formed: dual coordinate ascent by row with the shared Gram
-matrix Zs Zs' (ascent.py). The certificate is the true duality gap of this problem, W, b and their penalties included.
+A linear SVM on the features zs_i (x) zt_j, which are never formed: dual coordinate ascent by row
+with the shared Gram matrix Zs Zs' (ascent.py). The certificate is the true duality gap of this
+problem, W, b and their penalties included.
 """
 
 from contextlib import nullcontext
@@ -11,10 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .ascent import all_row_gaps, ascend_rows
-from .face import polish
-from .hinge import (check_pairs, chunks, clip_duals, one_blas_thread, row_dual_terms, row_losses)
-from .solution import finish, relative
+from unseen.solvers.ascent import all_row_gaps, ascend_rows
+from unseen.solvers.face import polish
+from unseen.solvers.hinge import (
+    check_pairs,
+    chunks,
+    clip_duals,
+    one_blas_thread,
+    row_dual_terms,
+    row_losses,
+)
+from unseen.solvers.solution import finish, relative
 
 BLOCK_ROWS = 32
 SMALL = 10_000_000
@@ -69,7 +78,7 @@ def block_loss(Z, y, P, b, w_pos, w_neg, scale, squared, A=None, gaps=None):
         S = Z[rows] @ P
         S += S.dtype.type(b)
         total += row_losses(S, y[rows], w_pos, w_neg, scale[rows], squared).sum()
-        if A is not None:
+        if A is not None and gaps is not None:
             all_row_gaps(A[rows], S, y[rows], w_pos, w_neg, scale[rows], squared, gaps[rows])
     return total
 
@@ -85,7 +94,18 @@ def penalty(problem, W, b):
 def primal_value(problem, W, b, A=None, gaps=None):
     """The block objective at (W, b); with duals A also the share of each row in the gap."""
     P = np.ascontiguousarray((problem.Zs @ W).T)
-    loss = block_loss(problem.Zt, problem.y, P, b, problem.w_pos, problem.w_neg, problem.scale, problem.squared, A, gaps)
+    loss = block_loss(
+        problem.Zt,
+        problem.y,
+        P,
+        b,
+        problem.w_pos,
+        problem.w_neg,
+        problem.scale,
+        problem.squared,
+        A,
+        gaps,
+    )
     return loss + penalty(problem, W, b)
 
 
@@ -98,15 +118,21 @@ def primal_from_duals(problem, A):
 
 
 def dual_value(problem, A, W, b):
-    """Value of the dual at A, with (W, b) from `primal_from_duals`: a lower bound on the block objective."""
-    terms = row_dual_terms(A, problem.y, problem.w_pos, problem.w_neg, problem.scale, problem.squared).sum()
+    """Value of the dual at A, with (W, b) from `primal_from_duals`: a lower bound on the block
+    objective.
+    """
+    terms = row_dual_terms(
+        A, problem.y, problem.w_pos, problem.w_neg, problem.scale, problem.squared
+    ).sum()
     if problem.kappa_sq == 0 and b != 0:
         terms -= b * float(A.sum(dtype=np.float64))
     return float(terms) - penalty(problem, W, b)
 
 
 class _Run:
-    """The moving parts of one solve: duals, P and b that follow them, best primal point and best lower bound."""
+    """The moving parts of one solve: duals, P and b that follow them, best primal point and best
+    lower bound.
+    """
 
     def __init__(self, problem, A, incumbent, rng):
         self.problem, self.A, self.rng, self.history = problem, A, rng, []
@@ -132,7 +158,9 @@ class _Run:
         return W
 
     def check(self, n_epochs):
-        """True primal and dual values at the present duals, and the share of each row in the gap."""
+        """True primal and dual values at the present duals, and the share of each row in the
+        gap.
+        """
         W = self.follow()
         self.offer(W, self.b, self.A)
         self.epochs_since_refresh = 0
@@ -147,17 +175,48 @@ class _Run:
         """One epoch over `rows` in a random order."""
         p = self.problem
         with one_blas_thread():
-            self.b = ascend_rows(p.Zt, p.y, self.rng.permutation(rows), self.A, self.P, self.b, self.gram, p.lam,
-                                 p.kappa_sq, p.w_pos, p.w_neg, p.scale, p.squared, size, sweeps, self.row_gaps)
+            self.b = ascend_rows(
+                p.Zt,
+                p.y,
+                self.rng.permutation(rows),
+                self.A,
+                self.P,
+                self.b,
+                self.gram,
+                p.lam,
+                p.kappa_sq,
+                p.w_pos,
+                p.w_neg,
+                p.scale,
+                p.squared,
+                size,
+                sweeps,
+                self.row_gaps,
+            )
 
     def polish(self):
         """Second-order steps on the duals inside their box."""
         p = self.problem
-        polish(p.Zt, p.y, self.A, self.P, self.b, self.gram, p.lam, p.kappa_sq / p.lam, p.w_pos, p.w_neg, p.scale, p.squared)
+        polish(
+            p.Zt,
+            p.y,
+            self.A,
+            self.P,
+            self.b,
+            self.gram,
+            p.lam,
+            p.kappa_sq / p.lam,
+            p.w_pos,
+            p.w_neg,
+            p.scale,
+            p.squared,
+        )
         self.follow()
 
     def rows_worth_a_visit(self):
-        """The rows whose share in the gap, when last met, was above the average; all of them now and then."""
+        """The rows whose share in the gap, when last met, was above the average; all of them now
+        and then.
+        """
         worth = np.flatnonzero(self.row_gaps > WORTH * self.row_gaps.mean())
         if len(worth) == 0 or self.epochs_since_refresh == EPOCHS_BETWEEN_ALL_ROWS:
             worth, self.epochs_since_refresh = np.arange(len(self.A)), 0
@@ -170,10 +229,14 @@ def _prepare(Zs, Zt, y, lam, w_pos, w_neg, row_scale, loss, bias, fit_bias, bias
     dtype = Zt.dtype if Zt.dtype in (np.float32, np.float64) else np.float64
     Zt, Zs = Zt.astype(dtype, copy=False), np.ascontiguousarray(Zs, dtype=dtype)
     if not lam > 0:
-        raise ValueError(f"lambda_W must be positive, got {lam}: without it the minimum need not exist")
+        raise ValueError(
+            f"lambda_W must be positive, got {lam}: without it the minimum need not exist"
+        )
     y, scale, squared = check_pairs(y, len(Zt), len(Zs), w_pos, w_neg, row_scale, loss, dtype)
     kappa_sq = float(bias_scale) ** 2 if fit_bias else 0.0
-    return _Problem(Zs, Zt, y, float(lam), kappa_sq, float(bias), float(w_pos), float(w_neg), scale, squared)
+    return _Problem(
+        Zs, Zt, y, float(lam), kappa_sq, float(bias), float(w_pos), float(w_neg), scale, squared
+    )
 
 
 def _start_duals(problem, state):
@@ -185,26 +248,50 @@ def _start_duals(problem, state):
     return A
 
 
-def fit_similarity(Zs, Zt, y, *, lam, w_pos, w_neg, row_scale=None, loss="hinge", bias=0.0, fit_bias=False,
-                   bias_scale=1.0, tol=1e-3, max_epochs=300, state=None, random_state=0,
-                   size=BLOCK_ROWS, sweeps=SWEEPS):
-    """min_{W,b} sum_ij omega_ij [1 - y_ij (zs_i'W zt_j + b)]_+ + lambda_W/2 |W|^2, the W step of Alg. 2 with Eq. (pw).
+def fit_similarity(
+    Zs,
+    Zt,
+    y,
+    *,
+    lam,
+    w_pos,
+    w_neg,
+    row_scale=None,
+    loss="hinge",
+    bias=0.0,
+    fit_bias=False,
+    bias_scale=1.0,
+    tol=1e-3,
+    max_epochs=300,
+    state=None,
+    random_state=0,
+    size=BLOCK_ROWS,
+    sweeps=SWEEPS,
+):
+    """min_{W,b} sum_ij omega_ij [1 - y_ij (zs_i'W zt_j + b)]_+ + lambda_W/2 |W|^2, the W step of
+    Alg. 2 with Eq. (pw).
 
-    Zs: C x h_s codes of classes, Zt: N x h_t codes of rows, y: N class numbers (-1: no class). lam is lambda_W.
-    w_pos, w_neg, row_scale: the pair weights, see hinge.py. bias is a fixed b; fit_bias learns b as an extra constant
-    feature kappa = bias_scale, whose penalty lambda_W/2 (b/kappa)^2 then belongs to the objective and the certificate.
-    tol: relative duality gap. state: of an earlier solution; the result is never worse than its incumbent.
+    Zs: C x h_s codes of classes, Zt: N x h_t codes of rows, y: N class numbers (-1: no class). lam
+    is lambda_W. w_pos, w_neg, row_scale: the pair weights, see hinge.py. bias is a fixed b;
+    fit_bias learns b as an extra constant feature kappa = bias_scale, whose penalty lambda_W/2
+    (b/kappa)^2 then belongs to the objective and the certificate. tol: relative duality gap. state:
+    of an earlier solution; the result is never worse than its incumbent.
 
-    Returns Solution with value Similarity(W, b); n_iter counts epochs (rows visited / N, rounded up).
+    Returns Solution with value Similarity(W, b); n_iter counts epochs (rows visited / N, rounded
+    up).
     """
     problem = _prepare(Zs, Zt, y, lam, w_pos, w_neg, row_scale, loss, bias, fit_bias, bias_scale)
     small = problem.Zt.size * len(problem.Zs) < SMALL
     with one_blas_thread() if small else nullcontext():
-        return _ascend(problem, state, tol, max_epochs, size, sweeps, np.random.default_rng(random_state))
+        return _ascend(
+            problem, state, tol, max_epochs, size, sweeps, np.random.default_rng(random_state)
+        )
 
 
 def _ascend(problem, state, tol, max_epochs, size, sweeps, rng):
-    """Epochs, with a check when the row gaps say that it may succeed, and second-order steps where epochs do not get there."""
+    """Epochs, a check when the row gaps say that it may succeed, second-order steps where epochs do
+    not get there.
+    """
     run = _Run(problem, _start_duals(problem, state), state, rng)
     run.check(0)
     ratio, last_check, n_epochs, n_visited = 0.5, 0, 0, 0
@@ -213,13 +300,26 @@ def _ascend(problem, state, tol, max_epochs, size, sweeps, rng):
         run.epoch(rows, size, sweeps)
         n_epochs, n_visited = n_epochs + 1, n_visited + len(rows)
         estimate = run.row_gaps.sum()
-        due = ratio * estimate <= tol * run.primal and n_epochs - last_check >= EPOCHS_BEFORE_A_CHECK
+        due = (
+            ratio * estimate <= tol * run.primal and n_epochs - last_check >= EPOCHS_BEFORE_A_CHECK
+        )
         if due or n_epochs - last_check >= EPOCHS_BETWEEN_CHECKS or n_epochs == max_epochs:
             run.check(n_epochs)
             if run.gap > tol and n_epochs >= EPOCHS_BEFORE_POLISH:
                 run.polish()
-            last_check, ratio = n_epochs, np.clip((run.primal - run.dual) / max(estimate, 1e-300), 0.05, 1.0)
+            last_check, ratio = (
+                n_epochs,
+                np.clip((run.primal - run.dual) / max(estimate, 1e-300), 0.05, 1.0),
+            )
+    assert run.best is not None
     W, b = run.best
-    return finish("The similarity block (W)", value=Similarity(W, b), n_iter=-(-n_visited // max(len(run.A), 1)), tol=tol,
-                  history=run.history, optimality=run.gap, objective=run.primal,
-                  state=SimilarityState(run.A, W, b))
+    return finish(
+        "The similarity block (W)",
+        value=Similarity(W, b),
+        n_iter=-(-n_visited // max(len(run.A), 1)),
+        tol=tol,
+        history=run.history,
+        optimality=run.gap,
+        objective=run.primal,
+        state=SimilarityState(run.A, W, b),
+    )

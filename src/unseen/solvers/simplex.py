@@ -4,10 +4,12 @@ import numpy as np
 
 
 def project_simplex(V, total=1.0):
-    """argmin_Z |Z - V|^2  s.t.  Z >= 0, rows of Z sum to `total`  (the projection step of Sec. "Training", exact).
+    """argmin_Z |Z - V|^2  s.t.  Z >= 0, rows of Z sum to `total`  (the projection step of Sec.
+    "Training", exact).
 
-    V: n x h, projected row by row by sorting (Duchi et al. 2008), O(h log h) a row. Rows are shifted by their largest
-    entry first, which changes nothing in exact arithmetic and keeps large common offsets from swallowing the digits.
+    V: n x h, projected row by row by sorting (Duchi et al. 2008), O(h log h) a row. Rows are
+    shifted by their largest entry first, which changes nothing in exact arithmetic and keeps large
+    common offsets from swallowing the digits.
     """
     V = np.asarray(V)
     if V.ndim != 2 or V.shape[1] == 0:

@@ -1,4 +1,6 @@
-"""What every block solver of the joint objective J returns: a value with its certificate, never a bare array."""
+"""What every block solver of the joint objective J returns: a value with its certificate, never a
+bare array.
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -18,8 +20,8 @@ class Solution:
     status : "converged" or "stopped short".
     n_iter : epochs, sweeps or pivots, see the solver.
     history : one entry a check, (iteration, objective, certificate), oldest first.
-    optimality : an upper bound on (objective - minimum) / max(|objective|, tiny) of the returned value.
-    objective : the block objective at the returned value.
+    optimality : an upper bound on (objective - minimum) / max(|objective|, tiny) of the returned
+    value. objective : the block objective at the returned value.
     state : what the same solver needs for a warm start.
     """
 
@@ -42,10 +44,13 @@ def finish(problem, *, value, n_iter, history, optimality, tol, objective, state
     converged = optimality <= tol
     if not converged:
         warnings.warn(
-            f"{problem} stopped after {n_iter} iterations with a certificate of {optimality:.1e}, asked for "
-            f"{tol:.1e}; allow more iterations, a larger tolerance or more regularisation",
+            f"{problem} stopped after {n_iter} iterations with a certificate of {optimality:.1e}, "
+            f"asked for {tol:.1e}; allow more iterations, a larger tolerance or more "
+            "regularisation",
             ConvergenceWarning,
             stacklevel=3,
         )
     status = CONVERGED if converged else STOPPED_SHORT
-    return Solution(value, status, int(n_iter), tuple(history), float(optimality), float(objective), state)
+    return Solution(
+        value, status, int(n_iter), tuple(history), float(optimality), float(objective), state
+    )

@@ -1,4 +1,6 @@
-"""Compiled loops of the source-code block: a primal active-set QP on the simplex, and dual ascent with N hinges a class."""
+"""Compiled loops of the source-code block: a primal active-set QP on the simplex, and dual ascent
+with N hinges a class.
+"""
 
 import numba as nb
 import numpy as np
@@ -9,7 +11,9 @@ ENOUGH = 1e-3
 
 @nb.njit(cache=True)
 def _equality_solution(H, r, support):
-    """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite there)."""
+    """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
+    there).
+    """
     m = support.size
     sub, rhs = np.empty((m, m)), np.ones((m, 2))
     for p in range(m):
@@ -23,7 +27,9 @@ def _equality_solution(H, r, support):
 
 @nb.njit(cache=True)
 def _restore(H, r, z, inside):
-    """Minimise over the present support, leaving coordinates at zero as they turn negative; z stays feasible."""
+    """Minimise over the present support, leaving coordinates at zero as they turn negative; z stays
+    feasible.
+    """
     while True:
         support = np.flatnonzero(inside)
         target = _equality_solution(H, r, support)
@@ -44,11 +50,13 @@ def _restore(H, r, z, inside):
 
 @nb.njit(cache=True)
 def simplex_qp(H, R, Z, tol, max_pivots):
-    """min z'Hz/2 - r_i'z on the simplex for every row r_i of R: primal active set (Lawson-Hanson with a sum constraint).
+    """min z'Hz/2 - r_i'z on the simplex for every row r_i of R: primal active set (Lawson-Hanson
+    with a sum constraint).
 
-    Z: C x h feasible start and result. Returns (pivots, Frank-Wolfe gap g'z - min g >= suboptimality) for every row.
+    Z: C x h feasible start and result. Returns (pivots, Frank-Wolfe gap g'z - min g >=
+    suboptimality) for every row.
     """
-    n, h = R.shape
+    n = R.shape[0]
     pivots, gaps = np.zeros(n, np.int64), np.zeros(n)
     for i in range(n):
         z, r, inside = Z[i], R[i], Z[i] > 0
@@ -77,7 +85,8 @@ def _dot(p, z):
 
 @nb.njit(cache=True, fastmath=FASTMATH)
 def _sweep_pairs(rows, n, a, z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, keep):
-    """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at a bound in `keep`.
+    """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at
+    a bound in `keep`.
 
     Returns (how many are listed, by how much the dual rose).
     """
@@ -130,23 +139,31 @@ def _sweep_bounds(mu, z, Hinv):
 
 
 @nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
-def ascend_classes(A, Mu, Z, todo, F, R, curvature, Hinv, own, b, w_pos, w_neg, scale, squared, nonneg, inner, seed):
-    """One full sweep over the N duals of each class in `todo`, then `inner` sweeps over those not stuck at a bound.
+def ascend_classes(
+    A, Mu, Z, todo, F, R, curvature, Hinv, own, b, w_pos, w_neg, scale, squared, nonneg, inner, seed
+):
+    """One full sweep over the N duals of each class in `todo`, then `inner` sweeps over those not
+    stuck at a bound.
 
-    A: C x N duals, Mu: C x h multipliers of z >= 0, Z: C x h codes z = z0 + Hinv (F'a + mu); all three in place.
-    F = Zt W' (N x h), R = F Hinv, curvature = diag(F Hinv F'). The order of the rows should be random: sorted by class it is slow.
+    A: C x N duals, Mu: C x h multipliers of z >= 0, Z: C x h codes z = z0 + Hinv (F'a + mu); all
+    three in place. F = Zt W' (N x h), R = F Hinv, curvature = diag(F Hinv F'). Rows should stand in
+    random order: sorted by class it is slow.
     """
     n_rows = F.shape[0]
     for t in nb.prange(todo.size):
         c = todo[t]
         rows = np.arange(n_rows)
         z = Z[c].astype(F.dtype)
-        n, whole = _sweep_pairs(rows, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows)
+        n, whole = _sweep_pairs(
+            rows, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows
+        )
         _shuffle(rows, n, seed + c)
         for _ in range(inner):
             if nonneg:
                 _sweep_bounds(Mu[c], z, Hinv)
-            n, gain = _sweep_pairs(rows, n, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows)
+            n, gain = _sweep_pairs(
+                rows, n, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows
+            )
             if gain <= ENOUGH * whole:
                 break
         if nonneg:

@@ -1,19 +1,20 @@
 """The target-code block of J: one code a row, Eq. (pd) with or without the pair loss of Eq. (pw).
 
-    min_z  phi p_D(z) + sum_i omega_ij [1 - y_ij (q_i'z + b)]_+,   p_D(z) = l1t/2 |z|^2 + l2t/2 |x_j - D z|^2,  Q = Zs W
+    min_z  phi p_D(z) + sum_i omega_ij [1 - y_ij (q_i'z + b)]_+,   p_D(z) = l1t/2 |z|^2 + l2t/2 |x_j
+    - D z|^2,  Q = Zs W
 
-phi = 1/N in J. Rows are independent and share one Hessian H = phi (l1t I + l2t D'D): without the loss one Cholesky serves
-all of them; with it each row is a box-constrained QP in its C duals with the shared Gram matrix Q H^-1 Q'. X enters
-only through X D, so rows may come block by block.
+phi = 1/N in J. Rows are independent and share one Hessian H = phi (l1t I + l2t D'D): without the
+loss one Cholesky serves all of them; with it each row is a box-constrained QP in its C duals with
+the shared Gram matrix Q H^-1 Q'. X enters only through X D, so rows may come block by block.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .ascent import ascend_each_row
-from .hinge import check_pairs, chunks, clip_duals, row_losses
-from .solution import finish, relative
+from unseen.solvers.ascent import ascend_each_row
+from unseen.solvers.hinge import check_pairs, chunks, clip_duals, row_losses
+from unseen.solvers.solution import finish, relative
 
 SINGULAR = 1e-12
 
@@ -21,12 +22,14 @@ SINGULAR = 1e-12
 class TargetState(NamedTuple):
     """Warm start: signed duals (N x C) and the incumbent codes (N x h)."""
 
-    duals: np.ndarray
+    duals: np.ndarray | None
     Z: np.ndarray
 
 
 def fit_inverse(gram, lam1, lam2):
-    """(l1 I + l2 gram)^-1 in float64 and whether it is singular (then the pseudo-inverse, i.e. codes of least norm)."""
+    """(l1 I + l2 gram)^-1 in float64 and whether it is singular (then the pseudo-inverse, i.e.
+    codes of least norm).
+    """
     H = lam1 * np.eye(len(gram)) + lam2 * np.asarray(gram, np.float64)
     values, vectors = np.linalg.eigh(H)
     keep = values > SINGULAR * max(values[-1], 0.0)
@@ -39,12 +42,15 @@ def _fit_values(Z, XD, H, lam2):
     out = np.empty(len(Z))
     for rows in chunks(len(Z)):
         z = Z[rows].astype(np.float64)
-        out[rows] = 0.5 * np.einsum("jh,jh->j", z @ H, z) - lam2 * np.einsum("jh,jh->j", z, XD[rows])
+        out[rows] = 0.5 * np.einsum("jh,jh->j", z @ H, z) - lam2 * np.einsum(
+            "jh,jh->j", z, XD[rows]
+        )
     return out
 
 
 def ridge_target_codes(XD, gram, *, lam1, lam2):
-    """argmin_z l1t/2 |z|^2 + l2t/2 |x_j - D z|^2 for all rows, the initial codes of Alg. 2 (Eq. (pd)), one factorisation.
+    """argmin_z l1t/2 |z|^2 + l2t/2 |x_j - D z|^2 for all rows, the initial codes of Alg. 2 (Eq.
+    (pd)), one factorisation.
 
     XD = X D (N x h), gram = D'D (h x h). With l1t = 0 and singular D'D the code of least norm.
     """
@@ -54,7 +60,15 @@ def ridge_target_codes(XD, gram, *, lam1, lam2):
     XD = np.asarray(XD)
     Z = XD @ (lam2 * inverse).astype(XD.dtype)
     objective = float(_fit_values(Z, XD, H, lam2).sum())
-    return finish("The target codes", value=Z, n_iter=1, history=(), optimality=0.0, tol=0.0, objective=objective)
+    return finish(
+        "The target codes",
+        value=Z,
+        n_iter=1,
+        history=(),
+        optimality=0.0,
+        tol=0.0,
+        objective=objective,
+    )
 
 
 def _keep_better(Z, primal, state, value_of):
@@ -68,15 +82,34 @@ def _keep_better(Z, primal, state, value_of):
     return np.where(worse, before, primal)
 
 
-def fit_target_codes(XD, gram, Q, y, *, lam1, lam2, w_pos, w_neg, row_scale=None, loss="hinge", bias=0.0, fit_weight=None,
-                     x_sq=None, tol=1e-3, max_sweeps=1000, state=None):
-    """min_z phi p_D(z) + sum_i omega_ij [1 - y_ij (q_i'z + b)]_+ for every row, the Zt step of Algs. 2 and 4.
+def fit_target_codes(
+    XD,
+    gram,
+    Q,
+    y,
+    *,
+    lam1,
+    lam2,
+    w_pos,
+    w_neg,
+    row_scale=None,
+    loss="hinge",
+    bias=0.0,
+    fit_weight=None,
+    x_sq=None,
+    tol=1e-3,
+    max_sweeps=1000,
+    state=None,
+):
+    """min_z phi p_D(z) + sum_i omega_ij [1 - y_ij (q_i'z + b)]_+ for every row, the Zt step of
+    Algs. 2 and 4.
 
-    XD = X D (N x h), gram = D'D, Q = Zs W (C x h), y: class numbers, -1 for rows of no class (Alg. 4).
-    fit_weight: phi, 1/N of *all* rows (default 1 / len(XD)); x_sq: |x_j|^2, completes the objective.
-    tol: duality gap relative to the loss and the rise of p_D it causes (p_D at its own minimum is left out of the
-    denominator, so this is stricter than relative to J). state: of an earlier solution; no row gets worse than it was.
-    Returns Solution with the codes (N x h); n_iter is the largest number of sweeps any row took.
+    XD = X D (N x h), gram = D'D, Q = Zs W (C x h), y: class numbers, -1 for rows of no class (Alg.
+    4). fit_weight: phi, 1/N of *all* rows (default 1 / len(XD)); x_sq: |x_j|^2, completes the
+    objective. tol: duality gap relative to the loss and the rise of p_D it causes (p_D at its own
+    minimum is left out of the denominator, so this is stricter than relative to J). state: of an
+    earlier solution; no row gets worse than it was. Returns Solution with the codes (N x h); n_iter
+    is the largest number of sweeps any row took.
     """
     XD = np.ascontiguousarray(XD)
     dtype, n_rows, n_classes = XD.dtype, len(XD), len(Q)
@@ -84,7 +117,9 @@ def fit_target_codes(XD, gram, Q, y, *, lam1, lam2, w_pos, w_neg, row_scale=None
     phi = 1.0 / max(n_rows, 1) if fit_weight is None else float(fit_weight)
     inverse, H, singular = fit_inverse(gram, lam1, lam2)
     if singular or not phi > 0:
-        raise ValueError("with the pair loss the codes need l1t > 0, or l2t > 0 and D of full column rank")
+        raise ValueError(
+            "with the pair loss the codes need l1t > 0, or l2t > 0 and D of full column rank"
+        )
     Q64 = np.asarray(Q, np.float64)
     lift = Q64 @ inverse / phi
     M = np.pad(lift @ Q64.T, ((0, 0), (0, -n_classes % 8))).astype(dtype)
@@ -99,14 +134,25 @@ def fit_target_codes(XD, gram, Q, y, *, lam1, lam2, w_pos, w_neg, row_scale=None
 
     def value_of(codes):
         S = codes @ np.asarray(Q, dtype).T + dtype.type(bias)
-        return phi * _fit_values(codes, XD, H, lam2) + row_losses(S, y, w_pos, w_neg, scale, squared)
+        return phi * _fit_values(codes, XD, H, lam2) + row_losses(
+            S, y, w_pos, w_neg, scale, squared
+        )
 
     base = phi * _fit_values(Z0, XD, H, lam2)
     primal = _keep_better(Z, value_of(Z), state, value_of)
     gap = float(np.sum(primal - base - rises))
     movable = float(np.sum(primal - base))
-    objective = float(primal.sum()) + (0.0 if x_sq is None else 0.5 * phi * lam2 * float(np.sum(x_sq)))
+    objective = float(primal.sum()) + (
+        0.0 if x_sq is None else 0.5 * phi * lam2 * float(np.sum(x_sq))
+    )
     optimality = relative(gap, movable) if gap > 0 else 0.0
-    return finish("The target-code block (Zt)", value=Z, n_iter=int(n_sweeps.max(initial=0)),
-                  history=((int(n_sweeps.max(initial=0)), objective, gap),), optimality=optimality, tol=tol,
-                  objective=objective, state=TargetState(A, Z))
+    return finish(
+        "The target-code block (Zt)",
+        value=Z,
+        n_iter=int(n_sweeps.max(initial=0)),
+        history=((int(n_sweeps.max(initial=0)), objective, gap),),
+        optimality=optimality,
+        tol=tol,
+        objective=objective,
+        state=TargetState(A, Z),
+    )

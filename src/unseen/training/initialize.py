@@ -15,12 +15,16 @@ _PASSES = 4
 def source_dictionary(S: np.ndarray, n_atoms: int | None, random_state: int | None) -> np.ndarray:
     """B (d_s x h_s): the descriptions of the seen classes, or k-means centres of them.
 
-    Without `n_atoms` every class is an atom, up to 200 classes; beyond, 200 centres.
+    Without `n_atoms` every class is an atom, up to 200 classes; beyond, 200 centres. Where there
+    are no more different descriptions than centres, the atoms are those descriptions.
     """
     h = min(S.shape[0], MOST_CLASS_ATOMS if n_atoms is None else n_atoms)
     if h == S.shape[0]:
         return S.T.copy()
-    centres = KMeans(h, n_init=1, random_state=random_state).fit(S).cluster_centers_
+    different = np.unique(S, axis=0)
+    if different.shape[0] <= h:
+        return np.ascontiguousarray(different.T)
+    centres = KMeans(h, n_init="auto", random_state=random_state).fit(S).cluster_centers_
     return np.ascontiguousarray(centres.T, dtype=S.dtype)
 
 

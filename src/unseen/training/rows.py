@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
 from unseen.blocks import row_blocks
-from unseen.preprocessing import RowScaling, row_lengths
+from unseen.preprocessing import RowScaling, row_lengths, sum_of_squares
 
 
 class TrainingRows:
@@ -58,15 +58,13 @@ class TrainingRows:
     @cached_property
     def total_square(self) -> float:
         """Σ_j |x̃_j|²."""
-        return self._sum_of_squares(lambda rows, scaled: scaled)
+        return sum(sum_of_squares(self.scaling(block)) for _, block in self._blocks())
 
     def residual_square(self, Z: np.ndarray, D: np.ndarray) -> float:
         """Σ_j |x̃_j - D z_j|²."""
-        return self._sum_of_squares(lambda rows, scaled: scaled - Z[rows] @ D.T)
-
-    def _sum_of_squares(self, part: Callable[[slice, np.ndarray], np.ndarray]) -> float:
-        squares = (
-            np.sum(np.square(part(rows, self.scaling(block)), dtype=np.float64))
-            for rows, block in self._blocks()
-        )
-        return float(sum(squares))
+        total = 0.0
+        for rows, block in self._blocks():
+            residual = self.scaling(block)
+            residual -= Z[rows] @ D.T
+            total += sum_of_squares(residual)
+        return total

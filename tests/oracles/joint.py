@@ -1,0 +1,56 @@
+"""The joint objective J of DESIGN.md section 3, term by term over every pair, in float64."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Parts(NamedTuple):
+    source: float
+    target: float
+    pairs: float
+    penalty: float
+
+
+def loss_of(margin: float, loss: str) -> float:
+    slack = max(0.0, 1.0 - margin)
+    return slack * slack if loss == "squared_hinge" else slack
+
+
+def objective(S: Any, X: Any, labels: Any, codes: Any, weights: Any) -> Parts:
+    """J of scaled descriptions S (C x d_s) and scaled rows X (N x d_t), by a loop over pairs."""
+    Zs, Zt, B, D, W = (np.asarray(a, dtype=np.float64) for a in codes[:5])
+    S, X, b = np.asarray(S, dtype=np.float64), np.asarray(X, dtype=np.float64), float(codes[5])
+    w = weights
+    source = sum(
+        0.5 * w.source_shrink * z @ z + 0.5 * w.source_fit * np.sum((x - B @ z) ** 2)
+        for x, z in zip(S, Zs, strict=True)
+    ) / len(S)
+    target = sum(
+        0.5 * w.target_shrink * z @ z + 0.5 * w.target_fit * np.sum((x - D @ z) ** 2)
+        for x, z in zip(X, Zt, strict=True)
+    ) / len(X)
+    pairs = 0.0
+    for i, zi in enumerate(Zs):
+        for j, zj in enumerate(Zt):
+            own = labels[j] == i
+            score = zi @ W @ zj + b
+            omega = w.pairs.pos if own else w.pairs.neg
+            pairs += omega * loss_of(score if own else -score, w.loss)
+    penalty = 0.5 * w.similarity * np.sum(W**2)
+    if w.bias_scale > 0:
+        penalty += 0.5 * w.similarity * (b / w.bias_scale) ** 2
+    return Parts(float(source), float(target), float(pairs), float(penalty))
+
+
+def scaled_rows(X: Any, scaling: Any) -> np.ndarray:
+    """(x / |x| - mean) / scale, written out."""
+    X = np.asarray(X, dtype=np.float64)
+    if scaling.unit_length:
+        lengths = np.linalg.norm(X, axis=1, keepdims=True)
+        X = X / np.where(lengths > 0, lengths, 1)
+    if scaling.mean is not None:
+        X = X - np.asarray(scaling.mean, dtype=np.float64)
+    return X / scaling.scale

@@ -1,0 +1,128 @@
+# Problems are plain dicts of mixed values, which the type checker cannot follow.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
+# pyright: reportOperatorIssue=false
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from tests.solvers.oracles import explicit_pairs, hinge_qp, loss_value
+from tests.solvers.problems import random_problem, seeds
+from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
+
+
+def fit_part(seed):
+    """X, D and lambdas to go with random_problem(seed); some D'D singular, some l1t zero where that
+    is defined.
+    """
+    p = random_problem(seed)
+    rng, (N, h) = p["rng"], p["Zt"].shape
+    d = int(rng.integers(h, 7))
+    D, X = rng.standard_normal((d, h)), rng.standard_normal((N, d))
+    if p["kind"] == "constant rows":
+        X[:] = X[0]
+    if p["kind"] == "rank deficient":
+        D[:, -1] = D[:, 0]
+    lam1, lam2 = float(10.0 ** rng.uniform(-2, 1)), float(10.0 ** rng.uniform(-1, 1))
+    if seed % 5 == 0 and p["kind"] != "rank deficient":
+        lam1 = 0.0
+    Q = p["Zs"] @ rng.standard_normal((p["Zs"].shape[1], h))
+    return p | dict(X=X, D=D, lam1=lam1, lam2=lam2, Q=Q)
+
+
+def solve(p, **more):
+    options = dict(
+        lam1=p["lam1"],
+        lam2=p["lam2"],
+        w_pos=p["w_pos"],
+        w_neg=p["w_neg"],
+        row_scale=p["scale"],
+        loss=p["loss"],
+        bias=p["b"],
+        x_sq=np.sum(p["X"] ** 2, axis=1),
+        tol=1e-6,
+        max_sweeps=200000,
+    )
+    return fit_target_codes(p["X"] @ p["D"], p["D"].T @ p["D"], p["Q"], p["y"], **(options | more))
+
+
+def value_at(p, Z):
+    Y, omega = explicit_pairs(p["y"], len(p["Q"]), p["w_pos"], p["w_neg"], p["scale"])
+    fit = 0.5 * p["lam1"] * np.sum(Z**2) + 0.5 * p["lam2"] * np.sum((p["X"] - Z @ p["D"].T) ** 2)
+    return fit / len(Z) + loss_value(Y * (p["Q"] @ Z.T + p["b"]), omega, p["loss"])
+
+
+@pytest.mark.parametrize("seed", seeds(240))
+def test_minimum_matches_a_general_qp_solver(seed):
+    p = fit_part(seed)
+    solution = solve(p)
+    Y, omega = explicit_pairs(p["y"], len(p["Q"]), p["w_pos"], p["w_neg"], p["scale"])
+    N, H = len(p["X"]), p["lam1"] * np.eye(len(p["D"].T)) + p["lam2"] * p["D"].T @ p["D"]
+    expected = sum(
+        hinge_qp(
+            H / N, p["lam2"] * p["D"].T @ x / N, p["Q"], Y[:, j], omega[:, j], p["b"], p["loss"]
+        )
+        + 0.5 * p["lam2"] * x @ x / N
+        for j, x in enumerate(p["X"])
+    )
+    assert solution.objective == pytest.approx(value_at(p, solution.value), rel=1e-8)
+    assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ridge_codes_are_least_squares(seed):
+    p = fit_part(seed)
+    N, h = p["Zt"].shape
+    solution = ridge_target_codes(
+        p["X"] @ p["D"], p["D"].T @ p["D"], lam1=p["lam1"], lam2=p["lam2"]
+    )
+    stacked = np.vstack([np.sqrt(p["lam2"]) * p["D"], np.sqrt(p["lam1"]) * np.eye(h)])
+    rhs = np.vstack([np.sqrt(p["lam2"]) * p["X"].T, np.zeros((h, N))])
+    np.testing.assert_allclose(
+        solution.value.T, np.linalg.lstsq(stacked, rhs, rcond=1e-9)[0], atol=1e-6
+    )
+
+
+def test_float32_warm_start_and_stopping_short():
+    p = fit_part(16)
+    single = {
+        k: v.astype(np.float32) if isinstance(v, np.ndarray) and v.dtype == float else v
+        for k, v in p.items()
+    }
+    assert solve(single, tol=1e-3).value.dtype == np.float32
+    rng = np.random.default_rng(0)
+    N, h, C = 300, 12, 15
+    X, D, Q, y = (
+        rng.standard_normal((N, 20)),
+        rng.standard_normal((20, h)),
+        rng.standard_normal((C, h)),
+        rng.integers(0, C, N),
+    )
+    options = dict(lam1=0.01, lam2=0.1, w_pos=5.0 / N, w_neg=5.0 / N, tol=1e-7, max_sweeps=10000)
+    good = fit_target_codes(X @ D, D.T @ D, Q, y, **options)
+    assert fit_target_codes(X @ D, D.T @ D, Q, y, state=good.state, **options).n_iter < good.n_iter
+    with pytest.warns(ConvergenceWarning, match="target-code"):
+        short = fit_target_codes(X @ D, D.T @ D, 0.3 * Q, y, **(options | dict(max_sweeps=1)))
+    with pytest.warns(ConvergenceWarning):
+        hasty = fit_target_codes(
+            X @ D,
+            D.T @ D,
+            Q,
+            y,
+            state=good.state._replace(duals=short.state.duals),
+            **(options | dict(max_sweeps=1)),
+        )
+    assert hasty.objective <= good.objective + 1e-12 * abs(good.objective)
+
+
+def test_undefined_problem_is_refused():
+    with pytest.raises(ValueError, match="full column rank"):
+        fit_target_codes(
+            np.ones((2, 2)),
+            np.ones((2, 2)),
+            np.eye(2),
+            [0, 1],
+            lam1=0.0,
+            lam2=1.0,
+            w_pos=1.0,
+            w_neg=1.0,
+        )

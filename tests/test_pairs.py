@@ -1,0 +1,48 @@
+"""Weights of pairs: their mass, their ratio, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unseen import InputError
+from unseen.pairs import pair_weights
+
+sizes = st.integers(1, 500)
+kinds = st.one_of(st.sampled_from(["uniform", "balanced"]), st.floats(1e-3, 1e3))
+
+
+@given(n_rows=sizes, n_classes=st.integers(2, 300), kind=kinds)
+def test_the_weights_of_all_pairs_sum_to_one(n_rows: int, n_classes: int, kind: Any) -> None:
+    w = pair_weights(n_rows, n_classes, kind)
+    assert n_rows * (w.pos + (n_classes - 1) * w.neg) == pytest.approx(1, rel=1e-12)
+
+
+@given(n_rows=sizes, n_classes=st.integers(2, 300))
+def test_balanced_gives_the_positives_half_of_the_mass(n_rows: int, n_classes: int) -> None:
+    assert n_rows * pair_weights(n_rows, n_classes, "balanced").pos == pytest.approx(0.5)
+
+
+@given(n_rows=sizes, n_classes=st.integers(2, 300))
+def test_uniform_is_one_over_all_pairs(n_rows: int, n_classes: int) -> None:
+    w = pair_weights(n_rows, n_classes, "uniform")
+    assert w.pos == w.neg == pytest.approx(1 / (n_rows * n_classes))
+
+
+@pytest.mark.parametrize("ratio", [5.0, 5, np.float32(5), np.int64(5)])
+def test_a_number_is_the_ratio_of_a_positive_to_a_negative_pair(ratio: Any) -> None:
+    w = pair_weights(7, 4, ratio)
+    assert w.pos / w.neg == pytest.approx(5)
+    assert (w.pos, w.neg) == (pytest.approx(5 / 56), pytest.approx(1 / 56))
+
+
+@pytest.mark.parametrize(
+    "bad", [0, -1, -0.5, np.nan, np.inf, "heavy", "", "5", True, False, None, [5.0]]
+)
+def test_anything_else_is_refused_by_name(bad: Any) -> None:
+    with pytest.raises(InputError, match="positive_weight must be"):
+        pair_weights(3, 2, bad)

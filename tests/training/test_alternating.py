@@ -1,0 +1,218 @@
+"""Algorithm 2: J, summed over all pairs in float64 by the oracle, never rises, block by block."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.oracles.joint import objective, scaled_rows
+from unseen import make_zero_shot
+from unseen.model.objective import Codes, Weights
+from unseen.pairs import pair_weights
+from unseen.preprocessing import RowScaling
+from unseen.training.alternating import Options, Training
+from unseen.training.initialize import source_dictionary, target_dictionary
+from unseen.training.rows import TrainingRows
+
+SETS = ("simplex", "affine", "free")
+LOSSES = ("hinge", "squared_hinge")
+
+
+def start(
+    source_set: str = "simplex",
+    loss: str = "squared_hinge",
+    bias_scale: float = 1.0,
+    inertia: float = 0.0,
+    dtype: Any = np.float64,
+    *,
+    seed: int = 0,
+    order: Any = None,
+    classes: Any = None,
+    target_fit: float = 2.0,
+    penalty: float = 1e-2,
+    tol: float = 1e-3,
+    n_atoms: int | None = None,
+) -> Training:
+    """Six classes of eight rows, all blocks free to move; `order` permutes rows, `classes` lines."""
+    data = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, random_state=seed, dtype=dtype)
+    labels = np.repeat(np.arange(6), 8)
+    X = data.X if order is None else data.X[order]
+    labels = labels if order is None else labels[order]
+    S = data.classes.vectors.astype(dtype)
+    S = S / np.linalg.norm(S, axis=1, keepdims=True)
+    if classes is not None:
+        S, labels = S[classes], np.argsort(classes)[labels]
+    rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
+    pairs = pair_weights(labels.size, 6, 3.0)
+    weights = Weights(0.2, 0.5, 0.2, target_fit, penalty, pairs, loss, bias_scale)
+    B = source_dictionary(S, n_atoms, 0)
+    D = target_dictionary(rows, 5, 0)
+    training = Training(S, rows, labels, weights, Options(source_set, inertia, tol, 0), B, D)
+    training.fit_similarity()
+    return training
+
+
+def brute_force(training: Training, codes: Codes | None = None) -> float:
+    X = scaled_rows(training.rows.X, training.rows.scaling)
+    codes = training.codes if codes is None else codes
+    return sum(objective(training.S, X, training.labels, codes, training.weights))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("source_set", "loss", "bias_scale", "inertia"),
+    list(product(SETS, LOSSES, (0.0, 1.0), (0.0, 10.0))),
+)
+def test_no_block_raises_the_objective(
+    source_set: str, loss: str, bias_scale: float, inertia: float, dtype: Any
+) -> None:
+    training = start(source_set, loss, bias_scale, inertia, dtype)
+    values, moved = [("start", brute_force(training))], {}
+    last = {"codes": training.codes}
+
+    def watch(n_round: int, block: str, codes: Codes) -> None:
+        values.append((f"{block} of round {n_round}", brute_force(training, codes)))
+        moved[block] = max(
+            moved.get(block, 0.0),
+            float(np.abs(getattr(codes, block) - getattr(last["codes"], block)).max()),
+        )
+        last["codes"] = codes
+        _check_sets(codes, source_set)
+
+    training.run(3, callback=watch)
+    assert len(values) == 16
+    for (_, before), (name, now) in zip(values, values[1:], strict=False):
+        assert now <= before + 1e-6 * abs(before), name
+    assert values[-1][1] < 0.99 * values[0][1]
+    assert set(moved) == {"Zs", "Zt", "B", "D", "W"}
+    assert min(moved.values()) > 1e-3, f"a block that does not move tests nothing: {moved}"
+    totals = [parts.total for parts in training.history]
+    np.testing.assert_allclose(totals, [v for _, v in values[::5]], rtol=1e-5)
+
+
+def _check_sets(codes: Codes, source_set: str) -> None:
+    assert np.linalg.norm(codes.D.astype(float), axis=0).max() <= 1 + 1e-6
+    if source_set != "free":
+        np.testing.assert_allclose(codes.Zs.sum(axis=1), 1, atol=1e-5)
+    if source_set == "simplex":
+        assert codes.Zs.min() >= -1e-7
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("target_fit", [0.3, 20.0])
+@pytest.mark.parametrize("n_atoms", [None, 3])
+def test_no_round_raises_the_objective_on_other_problems(
+    seed: int, target_fit: float, n_atoms: int | None
+) -> None:
+    training = start("affine", "hinge", seed=seed, target_fit=target_fit, n_atoms=n_atoms)
+    values = [brute_force(training)]
+    for _ in range(3):
+        training.run_round()
+        values.append(brute_force(training))
+    assert (np.diff(values) <= 1e-6 * values[0]).all(), values
+
+
+def test_initial_codes_are_the_minimisers_of_the_data_fit() -> None:
+    """Ridge for rows; for free class codes too."""
+    training = start("free")
+    w, X = training.weights, scaled_rows(training.rows.X, training.rows.scaling)
+    for data, Z, atoms, shrink, fit in (
+        (X, training.Zt, training.D, w.target_shrink, w.target_fit),
+        (training.S, training.Zs, training.B, w.source_shrink, w.source_fit),
+    ):
+        H = shrink * np.eye(atoms.shape[1]) + fit * atoms.T @ atoms
+        np.testing.assert_allclose(Z, np.linalg.solve(H, fit * atoms.T @ data.T).T, atol=1e-8)
+
+
+def test_no_rounds_leave_the_initial_codes() -> None:
+    training, fresh = start(), start()
+    training.run(0)
+    assert training.n_rounds == 0
+    assert len(training.history) == 1
+    for found, expected in zip(training.codes, fresh.codes, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_tol_stops_when_the_objective_hardly_falls() -> None:
+    free, short, shorter = start(), start(), start()
+    free.run(12)
+    short.run(12, tol=0.02)
+    shorter.run(12, tol=0.9)
+    assert shorter.n_rounds == 1 < short.n_rounds < free.n_rounds
+    totals = np.array([parts.total for parts in short.history])
+    falls = -np.diff(totals) / totals[:-1]
+    assert (falls[:-1] > 0.02).all()
+    assert falls[-1] <= 0.02
+
+
+def test_rounds_one_by_one_equal_rounds_at_once() -> None:
+    once, single = start(), start()
+    once.run(2)
+    single.run_round()
+    single.run_round()
+    for found, expected in zip(single.codes, once.codes, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("source_set", SETS)
+def test_order_of_rows_does_not_matter(source_set: str) -> None:
+    order = np.random.default_rng(3).permutation(48)
+    straight, other = (start(source_set, tol=1e-6, order=o) for o in (None, order))
+    for training in (straight, other):
+        training.run(2)
+    assert brute_force(other) == pytest.approx(brute_force(straight), rel=1e-3)
+    scores = straight.Zt @ straight.W.T @ straight.Zs.T
+    np.testing.assert_allclose(
+        other.Zt @ other.W.T @ other.Zs.T, scores[order], atol=0.02 * np.ptp(scores)
+    )
+
+
+@pytest.mark.parametrize("source_set", SETS)
+def test_order_of_classes_does_not_matter(source_set: str) -> None:
+    classes = np.array([4, 0, 5, 2, 1, 3])
+    straight, other = (start(source_set, tol=1e-6, classes=c) for c in (None, classes))
+    for training in (straight, other):
+        training.run(2)
+    assert brute_force(other) == pytest.approx(brute_force(straight), rel=1e-3)
+    scores = straight.Zt @ straight.W.T @ straight.Zs.T
+    np.testing.assert_allclose(
+        other.Zt @ other.W.T @ other.Zs.T, scores[:, classes], atol=0.02 * np.ptp(scores)
+    )
+
+
+def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = start(tol=1e-6)
+    whole.run(2)
+    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (200,))
+    blocked = start(tol=1e-6)
+    blocked.run(2)
+    scores = whole.Zt @ whole.W.T @ whole.Zs.T
+    found = blocked.Zt @ blocked.W.T @ blocked.Zs.T
+    np.testing.assert_allclose(found, scores, atol=1e-3 * np.ptp(scores))
+    np.testing.assert_allclose(blocked.history, whole.history, rtol=1e-4)
+
+
+def test_error_is_the_share_of_rows_whose_class_does_not_score_best() -> None:
+    training = start()
+    best = [max(range(6), key=lambda i: (z @ training.W.T @ training.Zs.T)[i]) for z in training.Zt]
+    assert training.error() == np.mean(np.array(best) != training.labels)
+
+
+def test_relative_penalty_is_in_units_of_the_codes() -> None:
+    training = start()
+    training.set_penalty(0.3)
+    lengths = [np.mean([z @ z for z in Z]) for Z in (training.Zs, training.Zt)]
+    assert training.weights.similarity == pytest.approx(0.3 * lengths[0] * lengths[1])
+
+
+def test_inertia_holds_the_source_dictionary_in_place() -> None:
+    moves = []
+    for inertia in (0.0, 1.0, 100.0):
+        training = start(inertia=inertia)
+        before = training.B.copy()
+        training.run_round()
+        moves.append(np.linalg.norm(training.B - before))
+    assert moves[0] > 1.2 * moves[1] > 5 * moves[2]
