@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,8 @@ def pair_weights(n_rows: int, n_classes: int, kind: str | float) -> PairWeights:
     "uniform" is 1/(CN), the paper; "balanced" gives the N positive pairs half of the mass; a
     number κ makes a positive pair weigh κ times a negative one.
     """
-    ratio = {"uniform": 1.0, "balanced": float(max(n_classes - 1, 1))}.get(str(kind), kind)
-    if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < ratio < np.inf:
+    ratio: Any = {"uniform": 1.0, "balanced": float(max(n_classes - 1, 1))}.get(str(kind), kind)
+    if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < float(ratio) < np.inf:
         raise InputError(
             f"positive_weight must be 'uniform', 'balanced' or a positive number, not {kind!r}"
         )

@@ -56,7 +56,8 @@ def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pairs_part_is_zero_when_every_margin_is_kept() -> None:
-    codes = Codes(np.eye(3), np.eye(3), *(np.eye(3),) * 2, 2 * np.eye(3) - 1, 0.0)
+    eye = np.eye(3)
+    codes = Codes(eye, eye, eye, eye, 2 * eye - 1, 0.0)
     assert pair_total(codes, np.arange(3), pair_weights(3, 3, "uniform"), "hinge") == 0
     turned = pair_total(codes, np.array([1, 2, 0]), pair_weights(3, 3, "uniform"), "hinge")
     assert turned == pytest.approx((3 * 2 + 3 * 2) / 9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -82,7 +84,7 @@ def test_prox_is_the_minimiser(loss: str, margin: float, step: float) -> None:
     def value(v: float) -> float:
         return 0.5 * (v - margin) ** 2 + step * loss_of(v, loss)
 
-    best = minimize_scalar(value, bounds=(margin - 1, margin + 30), method="bounded")
+    best: Any = minimize_scalar(value, bounds=(margin - 1, margin + 30), method="bounded")
     assert value(found) <= best.fun + 1e-12
     assert found == pytest.approx(best.x, abs=1e-3)
 
@@ -107,7 +109,9 @@ def test_scores_have_rows_down_and_classes_across() -> None:
     Zs, Zt, W = (rng.standard_normal(s) for s in ((3, 2), (5, 4), (2, 4)))
     slow = [[zs @ W @ zt + 0.7 for zs in Zs] for zt in Zt]
     np.testing.assert_allclose(terms.similarity_scores(Zs, Zt, W, 0.7), slow)
-    single = terms.similarity_scores(*(a.astype(np.float32) for a in (Zs, Zt, W)), 0.7)
+    single = terms.similarity_scores(
+        Zs.astype(np.float32), Zt.astype(np.float32), W.astype(np.float32), 0.7
+    )
     assert single.dtype == np.float32
 
 

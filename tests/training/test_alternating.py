@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def start(
     tol: float = 1e-3,
     n_atoms: int | None = None,
 ) -> Training:
-    """Six classes of eight rows, all blocks free to move; `order` permutes rows, `classes` lines."""
+    """Six classes of eight rows, all blocks free to move; `order` and `classes` permute them."""
     data = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, random_state=seed, dtype=dtype)
     labels = np.repeat(np.arange(6), 8)
     X = data.X if order is None else data.X[order]
@@ -84,7 +84,7 @@ def test_no_block_raises_the_objective(
 
     training.run(3, callback=watch)
     assert len(values) == 16
-    for (_, before), (name, now) in zip(values, values[1:], strict=False):
+    for (_, before), (name, now) in pairwise(values):
         assert now <= before + 1e-6 * abs(before), name
     assert values[-1][1] < 0.99 * values[0][1]
     assert set(moved) == {"Zs", "Zt", "B", "D", "W"}
@@ -192,7 +192,7 @@ def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = whole.Zt @ whole.W.T @ whole.Zs.T
     found = blocked.Zt @ blocked.W.T @ blocked.Zs.T
     np.testing.assert_allclose(found, scores, atol=1e-3 * np.ptp(scores))
-    np.testing.assert_allclose(blocked.history, whole.history, rtol=1e-4)
+    np.testing.assert_allclose(np.array(blocked.history), np.array(whole.history), rtol=1e-4)
 
 
 def test_error_is_the_share_of_rows_whose_class_does_not_score_best() -> None:

@@ -77,6 +77,7 @@ def embed_classes(
         loss=away.loss,
         bias=away.bias,
         fit_weight=1.0 / n_seen,
+        s_sq=np.sum(np.square(S, dtype=np.float64), axis=1),
         tol=away.tol,
     )
     return fitted.value

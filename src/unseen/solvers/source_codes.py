@@ -220,7 +220,7 @@ def fit_source_codes_with_pairs(
 
     SB = S B (C x h), gram = B'B, W: h x h_t, Zt: N x h_t, y: class number of each row, -1 where it
     is none of these classes (Alg. 4: all -1). fit_weight: phi, default 1/C; s_sq: |x_i|^2 completes
-    the objective. tol: duality gap over all classes relative to the objective. On the simplex an
+    the objective. tol: duality gap of each class relative to its objective. On the simplex an
     ill-conditioned l1s I + l2s B'B is met by proximal steps around the best codes so far, so l1s =
     0 with singular B'B is allowed there. state: of an earlier solution; no class gets worse than it
     was. Returns Solution with the codes (C x h); n_iter counts full sweeps over the rows.
@@ -248,11 +248,11 @@ def fit_source_codes_with_pairs(
         better = primal < value
         best = np.where(better[:, None], codes, codes if best is None else best)
         value, lower = np.minimum(primal, value), np.maximum(lower, dual)
-        size = float(np.sum(np.abs(value + constant)))
-        gaps = np.maximum(value - lower, 0.0)
+        sizes, gaps = np.abs(value + constant), np.maximum(value - lower, 0.0)
         history.append((n_rounds, float(np.sum(value + constant)), float(gaps.sum())))
-        todo = np.flatnonzero(gaps > 0.5 * tol * size / n_classes)
-        if gaps.sum() <= tol * size or n_rounds == max_rounds or len(todo) == 0:
+        # Each class stops by its own gap, so that its code does not depend on its company.
+        todo = np.flatnonzero(gaps > tol * sizes)
+        if n_rounds == max_rounds or len(todo) == 0:
             break
         ascend_classes(
             A,
@@ -279,7 +279,7 @@ def fit_source_codes_with_pairs(
         value=codes,
         n_iter=n_rounds,
         history=history,
-        optimality=relative(gaps.sum(), size),
+        optimality=relative(gaps.sum(), sizes.sum()),
         tol=tol,
         objective=history[-1][1],
         state=SourceState(A[:, np.argsort(order)], Mu, codes),

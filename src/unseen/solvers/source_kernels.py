@@ -157,7 +157,7 @@ def ascend_classes(
         n, whole = _sweep_pairs(
             rows, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows
         )
-        _shuffle(rows, n, seed + c)
+        _shuffle(rows, n, seed)
         for _ in range(inner):
             if nonneg:
                 _sweep_bounds(Mu[c], z, Hinv)

@@ -107,12 +107,18 @@ class Training:
             lam=self.weights.similarity,
             fit_bias=self.weights.bias_scale > 0,
             bias_scale=self.weights.bias_scale or 1.0,
+            max_epochs=self._max_epochs(),
             random_state=self.options.random_state,
             state=self._states.get("W"),
             **self._pairs,
         )
         self.W, self.b = solution.value
         self._states["W"] = solution.state
+
+    def _max_epochs(self) -> int:
+        """Small problems may take many epochs: they cost next to nothing."""
+        work = self.Zs.shape[0] * self.Zt.size
+        return int(np.clip(3e9 / max(work, 1), 300, 20_000))
 
     def fit_source_codes(self) -> None:
         """z_i <- argmin 1/C p_B(i) + Σ_j ω_ij loss(y_ij s_ij), on the set of the source codes."""
@@ -128,6 +134,7 @@ class Training:
             lam2=w.source_fit,
             which=self.options.source_set,
             bias=self.b,
+            s_sq=np.sum(np.square(self.S, dtype=np.float64), axis=1),
             random_state=self.options.random_state,
             state=self._states.get("Zs", start),
             **self._pairs,
