@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 
 import numba
@@ -17,6 +17,11 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_blas_thread() -> AbstractContextManager:
+    """Serial BLAS inside, for kernels that call it on many small matrices."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 @contextmanager
 def threads_for(work: float) -> Iterator[None]:
     """One thread for everything inside if the problem is small: `work` multiplications a pass."""
@@ -26,7 +31,7 @@ def threads_for(work: float) -> Iterator[None]:
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        with _controller().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             yield
     finally:
         numba.set_num_threads(before)

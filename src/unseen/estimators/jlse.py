@@ -405,7 +405,11 @@ class JLSE(ZeroShotClassifier):
         return self.similarities(X, table)
 
     def explain(self, x: Any, name: Any, top: int = 5) -> Explanation:
-        """Why the row x is, or is not, of the class `name`: latent links and attributes."""
+        """Why the row x is, or is not, of the class `name`: latent links and attributes.
+
+        It takes the similarity z_s' W z_t + b apart; what the decision adds to it for a class as a
+        whole (its offset, and the fit of its description) is the same for every row.
+        """
         table = self._candidates([name])
         row = np.concatenate(list(self._row_blocks(_as_row(x))))
         prepared = self._prepare(table)
@@ -436,6 +440,8 @@ class JLSE(ZeroShotClassifier):
             check_number(getattr(self, name), name, 0)
         check_whole(self.n_target_atoms, "n_target_atoms", 1)
         check_whole(self.max_iter, "max_iter", 0)
+        if self.source_set != "simplex":
+            check_positive(self.source_shrinkage, f"source_shrinkage of {self.source_set} codes")
         if self.n_source_atoms is not None:
             check_whole(self.n_source_atoms, "n_source_atoms", 1)
         if self.similarity_penalty != "auto":

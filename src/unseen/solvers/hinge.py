@@ -11,13 +11,11 @@ is ever stored. Duals are stored with their sign, a_ij = y_ij alpha_ij, one row 
 
 import numba as nb
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 # No "nnan"/"ninf": a NaN in the data must stay visible.
 FASTMATH = {"reassoc", "contract", "nsz"}
 LOSSES = ("hinge", "squared_hinge")
 ROWS_PER_CHUNK = 4096
-_controller = None
 
 
 def check_pairs(y, n_rows, n_classes, w_pos, w_neg, row_scale, loss, dtype):
@@ -43,16 +41,6 @@ def check_pairs(y, n_rows, n_classes, w_pos, w_neg, row_scale, loss, dtype):
     if scale.shape != (n_rows,) or (n_rows and scale.min() < 0):
         raise ValueError(f"row_scale must hold {n_rows} weights >= 0")
     return y, scale, loss == "squared_hinge"
-
-
-def one_blas_thread():
-    """Context in which BLAS is serial, for kernels that run their own threads (spinning BLAS
-    threads cost 100x).
-    """
-    global _controller
-    if _controller is None:
-        _controller = ThreadpoolController()
-    return _controller.limit(limits=1, user_api="blas")
 
 
 def chunks(n_rows, size=ROWS_PER_CHUNK):

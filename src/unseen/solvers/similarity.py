@@ -8,7 +8,6 @@ with the shared Gram matrix Zs Zs' (ascent.py). The certificate is the true dual
 problem, W, b and their penalties included.
 """
 
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -19,14 +18,13 @@ from unseen.solvers.hinge import (
     check_pairs,
     chunks,
     clip_duals,
-    one_blas_thread,
     row_dual_terms,
     row_losses,
 )
 from unseen.solvers.solution import finish, relative
+from unseen.threads import one_blas_thread, threads_for
 
 BLOCK_ROWS = 32
-SMALL = 10_000_000
 SWEEPS = 2
 EPOCHS_BETWEEN_ALL_ROWS = 5
 WORTH = 0.75
@@ -281,8 +279,7 @@ def fit_similarity(
     up).
     """
     problem = _prepare(Zs, Zt, y, lam, w_pos, w_neg, row_scale, loss, bias, fit_bias, bias_scale)
-    small = problem.Zt.size * len(problem.Zs) < SMALL
-    with one_blas_thread() if small else nullcontext():
+    with threads_for(problem.Zt.size * len(problem.Zs)):
         return _ascend(
             problem, state, tol, max_epochs, size, sweeps, np.random.default_rng(random_state)
         )

@@ -141,7 +141,8 @@ def fit_target_codes(
     base = phi * _fit_values(Z0, XD, H, lam2)
     primal = _keep_better(Z, value_of(Z), state, value_of)
     gap = float(np.sum(primal - base - rises))
-    movable = float(np.sum(primal - base))
+    # Where all pairs keep their margin nothing moves; a gap below rounding of p_D is then no gap.
+    movable = float(np.sum(primal - base)) + 1e-6 * abs(float(base.sum()))
     objective = float(primal.sum()) + (
         0.0 if x_sq is None else 0.5 * phi * lam2 * float(np.sum(x_sq))
     )

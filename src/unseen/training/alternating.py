@@ -87,8 +87,8 @@ class Training:
 
     def set_penalty(self, relative: float) -> None:
         """λ_W in units of mean |z_i|² · mean |z_j|², the mean square of a pair's features."""
-        size = np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1))
-        self.weights = self.weights._replace(similarity=relative * max(float(size), 1e-12))
+        size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
+        self.weights = self.weights._replace(similarity=relative * (size if size > 0 else 1.0))
 
     def error(self) -> float:
         """Share of training rows whose own class does not score best among the seen ones."""
