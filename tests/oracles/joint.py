@@ -1,4 +1,4 @@
-"""The joint objective J of DESIGN.md section 3, term by term over every pair, in float64."""
+"""The joint objective J, term by term over every pair, in float64."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.solvers.oracles import explicit_pairs, loss_value
+from tests.oracles.pairs import explicit_pairs, loss_value
 from tests.solvers.problems import random_problem
 from unseen.solvers.hinge import add_class_losses, check_pairs, row_losses
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from tests.solvers.oracles import explicit_pairs, loss_value, similarity_minimum
+from tests.oracles.pairs import explicit_pairs, loss_value, similarity_minimum
 from tests.solvers.problems import random_problem, seeds
 from unseen.solvers.ascent import ascend_rows
 from unseen.solvers.similarity import block_loss, dual_product, fit_similarity

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.solvers.oracles import explicit_pairs, hinge_qp, loss_value
+from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
 from tests.solvers.problems import random_problem, seeds
 from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
 
