@@ -301,8 +301,16 @@ class JLSE(ZeroShotClassifier):
     def _project(self, X: np.ndarray) -> np.ndarray:
         return self.scaling_(X) @ self.target_dictionary_.astype(X.dtype, copy=False)
 
+    def _embed(self, XD: np.ndarray, away: Away | None) -> np.ndarray:
+        """Codes of projected rows; D'D is computed once, which is what a single row waits for."""
+        kept: dict[Any, Any] = vars(self).setdefault("_embedded", {})
+        if "D'D" not in kept:
+            kept["D'D"] = self.target_dictionary_.T.astype(np.float64) @ self.target_dictionary_
+        with threads_for(XD.size * self.source_codes_.shape[0]):
+            return embed_rows(XD, self._codes, self.target_shrinkage, away, kept["D'D"])
+
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return embed_rows(self._project(X), self._codes, self.target_shrinkage, self._away)
+        return self._embed(self._project(X), self._away)
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         """Trained codes of seen classes, test-time codes of all others."""
@@ -331,7 +339,7 @@ class JLSE(ZeroShotClassifier):
 
     def _prepare(self, table: ClassTable) -> _Prepared:
         """Embed the candidates; the last few sets are kept, so that single rows come back fast."""
-        kept: dict[Any, _Prepared] = vars(self).setdefault("_embedded", {})
+        kept: dict[Any, Any] = vars(self).setdefault("_embedded", {})
         key = (
             table.names.tobytes(), table.vectors.tobytes(), self._away, self.decision,
             self.source_set, self.source_shrinkage, self.test_source_fit, self.class_offset,
@@ -374,7 +382,7 @@ class JLSE(ZeroShotClassifier):
     def _decide(
         self, XD: np.ndarray, codes: np.ndarray, fit: np.ndarray | None, away: Away | None
     ) -> np.ndarray:
-        rows = embed_rows(XD, self._codes, self.target_shrinkage, away)
+        rows = self._embed(XD, away)
         raw = similarity_scores(codes, rows, self.similarity_, self.bias_)
         return decision_scores(raw, self.loss, self.link, fit)
 
@@ -414,7 +422,7 @@ class JLSE(ZeroShotClassifier):
         row = np.concatenate(list(self._row_blocks(_as_row(x))))
         prepared = self._prepare(table)
         away = None if prepared.is_seen[0] else self._away
-        code = embed_rows(self._project(row), self._codes, self.target_shrinkage, away)[0]
+        code = self._embed(self._project(row), away)[0]
         return explain(
             name,
             prepared.codes[0],

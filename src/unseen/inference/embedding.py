@@ -83,12 +83,19 @@ def embed_classes(
     return fitted.value
 
 
-def embed_rows(XD: np.ndarray, codes: Codes, shrinkage: float, away: Away | None) -> np.ndarray:
+def embed_rows(
+    XD: np.ndarray,
+    codes: Codes,
+    shrinkage: float,
+    away: Away | None,
+    gram: np.ndarray | None = None,
+) -> np.ndarray:
     """z_j' <- argmax log p_D(z | x_j') [+ Σ_i log p_W(-1 | z_i, z)], N' x h_t.
 
-    The rows come as X D. The bracket is Algorithm 4; `shrinkage` is λ1t/λ2t.
+    The rows come as X D. The bracket is Algorithm 4; `shrinkage` is λ1t/λ2t; `gram` is D'D, to
+    be given where it is at hand already.
     """
-    gram = codes.D.T.astype(np.float64) @ codes.D
+    gram = codes.D.T.astype(np.float64) @ codes.D if gram is None else gram
     if away is None:
         return ridge_target_codes(XD, gram, lam1=shrinkage, lam2=1.0).value
     fitted = fit_target_codes(

@@ -11,6 +11,7 @@ the shared Gram matrix Q H^-1 Q'. X enters only through X D, so rows may come bl
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from unseen.solvers.ascent import ascend_each_row
 from unseen.solvers.hinge import check_pairs, chunks, clip_duals, row_losses
@@ -31,6 +32,8 @@ def fit_inverse(gram, lam1, lam2):
     codes of least norm).
     """
     H = lam1 * np.eye(len(gram)) + lam2 * np.asarray(gram, np.float64)
+    if lam1 > 1e-8 * np.trace(H):
+        return scipy.linalg.cho_solve(scipy.linalg.cho_factor(H), np.eye(len(H))), H, False
     values, vectors = np.linalg.eigh(H)
     keep = values > SINGULAR * max(values[-1], 0.0)
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
