@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen import __version__
-from unseen.cli import about, models
+from unseen.cli import about, models, rows
 from unseen.errors import InputError, MissingExtraError
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with 'unseen demo'. For your own data: 'unseen check FOLDER', then 'unseen fit'.",
 )
-for command in (about.demo, about.check, models.fit, models.predict, models.retrieve):
+for command in (about.demo, about.check, models.fit, rows.predict, rows.retrieve):
     app.command()(command)
 for command in (models.evaluate, models.tune, about.methods, about.datasets):
     app.command()(command)

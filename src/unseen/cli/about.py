@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.models import Json, check_out
+from unseen.cli.options import Json, check_out
 from unseen.cli.output import percent, say, show, show_json, working
 from unseen.datasets import EMBEDDED, examine, open_dataset
 from unseen.datasets.folder import Findings

@@ -1,9 +1,8 @@
-"""Commands that make or use a model: fit, tune, predict, retrieve, evaluate."""
+"""Commands that make or measure a model: fit, tune, evaluate."""
 
 from __future__ import annotations
 
 import ast
-import csv
 import math
 import os
 import time
@@ -15,44 +14,22 @@ import numpy as np
 import typer
 from safetensors import SafetensorError, safe_open
 
-from unseen import files, protocols, selection
-from unseen.classes import ClassTable
+from unseen import protocols, selection
+from unseen.cli.options import (
+    Data,
+    Json,
+    Method,
+    Model,
+    Set,
+    check_columns,
+    check_out,
+    in_order,
+    load_model,
+)
 from unseen.cli.output import percent, say, show, show_evaluation, show_json, working
-from unseen.datasets import ZeroShotDataset, open_dataset, read_rows
+from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier, method
-from unseen.storage import load
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="A data set: a folder, a .npz file, or the name of an embedded one."
-    ),
-]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
-Rows = Annotated[
-    str,
-    typer.Argument(metavar="FEATURES", help="A feature file, or a data set whose rows to use."),
-]
-Method = Annotated[
-    str, typer.Option("--method", "-m", help="The method; 'unseen methods' lists them.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program, not tables.")]
-Candidates = Annotated[
-    str,
-    typer.Option(
-        help="Classes to choose among: unseen, seen, all, or names separated by commas. "
-        "By default the unseen ones, if the model knows any."
-    ),
-]
-NewClasses = Annotated[
-    Path | None,
-    typer.Option("--classes", help="A class table with further classes that the model may name."),
-]
 
 
 def fit(
@@ -152,101 +129,14 @@ def _show_tuning(tuning: selection.Tuning, name: str) -> None:
     show(title, [*names, tuning.scoring, "sd"], rows)
 
 
-def predict(
-    model_file: Model,
-    features: Rows,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write all predictions to this .csv file.")
-    ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many candidates to name for a row.")] = 1,
-    candidates: Candidates = "",
-    classes: NewClasses = None,
-    json: Json = False,
-) -> None:
-    """Name the class of each row, among classes that had no training rows.
-
-    Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
-    """
-    _check_csv(out, features, classes)
-    model, X, labels = _model_and_rows(model_file, features, classes)
-    among = _candidate_names(candidates, model)
-    if top > len(among):
-        raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
-    with working(f"predicting {X.shape[0]:,} rows"):
-        best = model.top_k(X, top, among)
-    header = ["class", "score"]
-    if top > 1:
-        header = [f"{word} {k}" for k in range(1, top + 1) for word in header]
-    known = [] if labels is None else [labels.tolist()]
-    lines = (
-        [row, *label, *(cell for pair in zip(names, scores, strict=True) for cell in pair)]
-        for row, (names, scores, *label) in enumerate(
-            zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
-        )
-    )
-    header = ["row", *(["label"] if known else []), *header]
-    title = f"Predictions among {_among(among, model)}"
-    _deliver(header, lines, X.shape[0], out, json, title, _note(labels, among))
-
-
-def _among(names: list[Any], model: ZeroShotClassifier) -> str:
-    """The candidates in words, and how to have more of them."""
-    n_seen = int(np.isin(names, model.seen_classes_).sum())
-    kind = {0: "unseen ", len(names): "seen "}.get(n_seen, "")
-    n_known = model.class_table_.n_classes
-    more = "" if len(names) == n_known else f" (--candidates all for all {n_known})"
-    return counted(len(names), f"{kind}class") + more
-
-
-def _note(labels: np.ndarray | None, names: list[Any]) -> str:
-    """Rows whose own class is no candidate cannot be named right, which a user may overlook."""
-    n_lost = 0 if labels is None else int((~np.isin(labels, np.array(names, str))).sum())
-    if not n_lost:
-        return ""
-    rows = "1 row belongs" if n_lost == 1 else f"{n_lost:,} rows belong"
-    return f"{rows} to a class that is not among the candidates and cannot be named right."
-
-
-def retrieve(
-    model_file: Model,
-    features: Rows,
-    name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the ranking to this .csv file.")
-    ] = None,
-    classes: NewClasses = None,
-    json: Json = False,
-) -> None:
-    """Find the rows that fit the description of a class best.
-
-    Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
-    """
-    _check_csv(out, features, classes)
-    model, X, labels = _model_and_rows(model_file, features, classes)
-    wanted = _class_name(name, model)
-    with working(f"ranking {X.shape[0]:,} rows"):
-        ranking = model.rank(wanted, X, min(k, X.shape[0]))
-    known = [] if labels is None else [labels[ranking.rows].tolist()]
-    lines = (
-        [place, *found]
-        for place, found in enumerate(
-            zip(ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True), start=1
-        )
-    )
-    header = ["place", "row", *(["label"] if known else []), "score"]
-    title = f"Rows that fit {name!r} best, among {counted(X.shape[0], 'row')}"
-    _deliver(header, lines, ranking.rows.size, out, json, title)
-
-
 def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
     """Measure a model on the unseen classes of a data set: recognition and retrieval.
 
     Example: unseen evaluate birds.unseen birds/
     """
-    (model, names), dataset = _load(model_file), open_dataset(data)
-    _check_columns(model, dataset)
-    X = _in_order(dataset.X, dataset.feature_names, names, data)
+    (model, names), dataset = load_model(model_file), open_dataset(data)
+    check_columns(model, dataset)
+    X = in_order(dataset.X, dataset.feature_names, names, data)
     dataset = replace(dataset, X=X)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
         result = protocols.evaluate(model, dataset)
@@ -254,9 +144,6 @@ def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
         show_json(result.as_dict())
     else:
         show_evaluation(f"{type(model).__name__} on {dataset.name}", result)
-
-
-# -- shared -------------------------------------------------------------------------------------
 
 
 def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
@@ -291,19 +178,6 @@ def _value(name: str, text: str, default: Any) -> Any:
     return value
 
 
-def check_out(out: Path | None) -> None:
-    """Say before the work, not after it, that a file cannot be written."""
-    if out is None:
-        return
-    folder = next(p for p in out.absolute().parents if os.path.exists(p))
-    if not folder.is_dir():
-        raise InputError(f"cannot write {out}: {folder} is not a folder")
-    if out.is_dir():
-        raise InputError(f"cannot write {out}: it is a folder")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write {out}: permission denied in {folder}")
-
-
 def _check_model_out(out: Path | None) -> None:
     """A model may replace a model, but no other file of the user's."""
     check_out(out)
@@ -321,149 +195,8 @@ def _check_model_out(out: Path | None) -> None:
         )
 
 
-def _check_csv(out: Path | None, features: str, classes: Path | None) -> None:
-    """Predictions go to a .csv file, and replace nothing that they are made from."""
-    if out is None:
-        return
-    if out.suffix != ".csv":
-        raise InputError(f"{out}: predictions are written as .csv")
-    check_out(out)
-    sources = {Path(source).resolve() for source in (features, classes) if source is not None}
-    data = {s if s.is_dir() else s.parent for s in sources if _is_of_dataset(s)}
-    place = out.resolve()
-    if os.path.exists(out) and (place in sources or data & set(place.parents)):
-        raise InputError(
-            f"cannot write {out}: the file is there already and lies in the data that are read; "
-            "choose another name or remove it first"
-        )
-
-
-def _is_of_dataset(path: Path) -> bool:
-    return path.is_dir() or path.stem in ("features", "classes")
-
-
-def _model_and_rows(
-    model_file: Path, features: str, classes: Path | None
-) -> tuple[ZeroShotClassifier, np.ndarray, np.ndarray | None]:
-    """The model, the rows to use, and their labels where a data set has them."""
-    model, names = _load(model_file)
-    if classes is not None:
-        model = model.reveal(ClassTable.read(classes))
-    if os.path.exists(features):
-        rows = read_rows(features, model.n_features_in_)
-        return model, _in_order(rows.X, rows.columns, names, features), rows.labels
-    dataset = open_dataset(features)
-    _check_columns(model, dataset)
-    return model, _in_order(dataset.X, dataset.feature_names, names, features), dataset.y
-
-
 def _save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
     """Save a model with the names of its feature columns, where scikit-learn keeps them."""
     if dataset.feature_names is not None:
         model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
     model.save(out)
-
-
-def _load(model_file: Path) -> tuple[ZeroShotClassifier, tuple[str, ...] | None]:
-    """A model and the names of its feature columns, taken from it as it is given arrays here."""
-    model = load(model_file)
-    names = vars(model).pop("feature_names_in_", None)
-    return model, None if names is None else tuple(map(str, names))
-
-
-def _in_order(
-    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: str
-) -> np.ndarray:
-    """Columns in the order of training, by name if both sides have names."""
-    if names is None or wanted is None or names == wanted:
-        return X
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise InputError(
-            f"{where} has no column {missing[0]!r}, which the model was trained on"
-            f"{nearest(missing[0], names)}; columns are matched by name"
-        )
-    return np.take(X, [names.index(name) for name in wanted], axis=1)
-
-
-def _check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:
-    if dataset.X.shape[1] != model.n_features_in_:
-        raise InputError(
-            f"data set {dataset.name!r} has {dataset.X.shape[1]} feature columns, the model was "
-            f"trained on {model.n_features_in_}"
-        )
-
-
-def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
-    """The classes to choose among, by name."""
-    groups = {
-        "": model.classes_,
-        "all": np.sort(model.class_table_.names),
-        "seen": model.seen_classes_,
-        "unseen": model.unseen_classes_,
-    }
-    if text in groups:
-        if groups[text].size == 0:
-            raise InputError("the model knows no unseen classes; --classes FILE adds some")
-        return groups[text].tolist()
-    # A name may hold a comma itself.
-    names = {str(name): name for name in model.class_table_.names.tolist()}
-    if text in names:
-        return [names[text]]
-    return [_class_name(part.strip(), model) for part in text.split(",")]
-
-
-def _class_name(text: str, model: ZeroShotClassifier) -> Any:
-    """The class that a user names on the command line; a model may have numbers for names."""
-    names = {str(name): name for name in model.class_table_.names.tolist()}
-    if text not in names:
-        raise InputError(
-            f"no class {text!r} is known to the model{nearest(text, names)}; it knows "
-            f"{listed(names)}; --classes FILE adds new ones"
-        )
-    return names[text]
-
-
-def _deliver(
-    header: list[str],
-    lines: Any,
-    n_lines: int,
-    out: Path | None,
-    json: bool,
-    title: str,
-    note: str = "",
-) -> None:
-    """Write lines to a file, print them as JSON, or show the first of them."""
-    if out is not None:
-        with (
-            files.writing(out) as temporary,
-            temporary.open("w", newline="", encoding="utf-8") as file,
-        ):
-            writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(lines)
-        if json:
-            show_json({"lines": n_lines, "out": str(out)})
-        else:
-            say(f"{title}: {counted(n_lines, 'line')} in {out}")
-    elif json:
-        show_json([dict(zip(header, line, strict=True)) for line in lines])
-    else:
-        first = header.index("class 1") if "class 1" in header else None
-        rows = [_readable(line, first) for line, _ in zip(lines, range(20), strict=False)]
-        columns = header if first is None else [*header[:first], "classes and scores, best first"]
-        show(title, columns, rows)
-        if n_lines > 20:
-            say(f"... and {n_lines - 20:,} more; --out FILE.csv writes all of them.")
-    if note and not json:
-        say(f"Note: {note}")
-
-
-def _readable(line: list[Any], first: int | None) -> list[str]:
-    """A line for a person; many candidates (from cell `first` on) go into one cell, as so many
-    columns have no room."""
-    cells = [f"{c:.4g}" if isinstance(c, float) else str(c) for c in line]
-    if first is None:
-        return cells
-    pairs = zip(cells[first::2], cells[first + 1 :: 2], strict=True)
-    return [*cells[:first], "; ".join(f"{name} {score}" for name, score in pairs)]

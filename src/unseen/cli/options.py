@@ -1,0 +1,89 @@
+"""What several commands share: their options, and how a model file is opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from unseen.datasets import ZeroShotDataset
+from unseen.errors import InputError, nearest
+from unseen.estimators import ZeroShotClassifier
+from unseen.storage import load
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="A data set: a folder, a .npz file, or the name of an embedded one."
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
+Rows = Annotated[
+    str,
+    typer.Argument(metavar="FEATURES", help="A feature file, or a data set whose rows to use."),
+]
+Method = Annotated[
+    str, typer.Option("--method", "-m", help="The method; 'unseen methods' lists them.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program, not tables.")]
+Candidates = Annotated[
+    str,
+    typer.Option(
+        help="Classes to choose among: unseen, seen, all, or names separated by commas. "
+        "By default the unseen ones, if the model knows any."
+    ),
+]
+NewClasses = Annotated[
+    Path | None,
+    typer.Option("--classes", help="A class table with further classes that the model may name."),
+]
+
+
+def check_out(out: Path | None) -> None:
+    """Say before the work, not after it, that a file cannot be written."""
+    if out is None:
+        return
+    folder = next(p for p in out.absolute().parents if os.path.exists(p))
+    if not folder.is_dir():
+        raise InputError(f"cannot write {out}: {folder} is not a folder")
+    if out.is_dir():
+        raise InputError(f"cannot write {out}: it is a folder")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {out}: permission denied in {folder}")
+
+
+def load_model(model_file: Path) -> tuple[ZeroShotClassifier, tuple[str, ...] | None]:
+    """A model and the names of its feature columns, taken from it as it is given arrays here."""
+    model = load(model_file)
+    names = vars(model).pop("feature_names_in_", None)
+    return model, None if names is None else tuple(map(str, names))
+
+
+def in_order(
+    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: str
+) -> np.ndarray:
+    """Columns in the order of training, by name if both sides have names."""
+    if names is None or wanted is None or names == wanted:
+        return X
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InputError(
+            f"{where} has no column {missing[0]!r}, which the model was trained on"
+            f"{nearest(missing[0], names)}; columns are matched by name"
+        )
+    return np.take(X, [names.index(name) for name in wanted], axis=1)
+
+
+def check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:
+    if dataset.X.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"data set {dataset.name!r} has {dataset.X.shape[1]} feature columns, the model was "
+            f"trained on {model.n_features_in_}"
+        )
