@@ -123,7 +123,7 @@ class JLSE(ZeroShotClassifier):
         center: bool = True,
         center_classes: bool = True,
         unit_classes: bool = True,
-        block_tol: float = 1e-2,
+        block_tol: float = 1e-3,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:

@@ -144,12 +144,13 @@ def fit_target_codes(
     base = phi * _fit_values(Z0, XD, H, lam2)
     primal = _keep_better(Z, value_of(Z), state, value_of)
     gap = float(np.sum(primal - base - rises))
-    # Where all pairs keep their margin nothing moves; a gap below rounding of p_D is then no gap.
-    movable = float(np.sum(primal - base)) + 1e-6 * abs(float(base.sum()))
+    # Where all pairs keep their margin nothing moves, and the gap is mere rounding of p_D.
+    rounding = 4 * float(np.finfo(dtype).eps) * abs(float(base.sum()))
+    movable = float(np.sum(primal - base))
     objective = float(primal.sum()) + (
         0.0 if x_sq is None else 0.5 * phi * lam2 * float(np.sum(x_sq))
     )
-    optimality = relative(gap, movable) if gap > 0 else 0.0
+    optimality = relative(gap, movable) if gap > rounding else 0.0
     return finish(
         "The target-code block (Zt)",
         value=Z,
