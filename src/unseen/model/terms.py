@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.errors import InputError
-
-LOSSES = ("hinge", "squared_hinge")
+from unseen.solvers.hinge import LOSSES
 
 
 def minus_log_p_B(
