@@ -17,6 +17,7 @@ from unseen import ClassTable, InputError
 from unseen.blocks import row_blocks
 from unseen.datasets import (
     EMBEDDED,
+    Split,
     ZeroShotDataset,
     digit_splits,
     load_digits_zero_shot,
@@ -85,6 +86,25 @@ def test_with_unseen_changes_the_split_alone():
     assert other.seen.tolist() == ["bee", "cat"]
     assert other.X is dataset(X=other.X).X
     assert dataset().with_unseen([]).unseen_rows.size == 0
+
+
+def test_with_split_takes_unseen_classes_and_test_rows_together():
+    splits = {
+        "original": Split(np.array(["cat"]), np.array([], dtype=int)),
+        "proposed": Split(np.array(["ant", "dog"]), np.array([2])),
+    }
+    pets = dataset(splits=splits, split="original")
+    other = pets.with_split("proposed")
+    assert (other.split, other.unseen.tolist()) == ("proposed", ["ant", "dog"])
+    assert other.seen_test_rows.tolist() == [2]
+    assert other.splits is splits
+    assert other.with_split("original").seen_test_rows.size == 0
+    assert other.with_unseen(["bee"]).split == ""
+    with pytest.raises(InputError, match="'pets' has no split 'propose'; nearest name: 'proposed'"):
+        pets.with_split("propose")
+    bad = dataset(splits={"bad": Split(np.array(["cow"]), np.array([0]))})
+    with pytest.raises(InputError, match="class 'cow' has no line in the class table"):
+        bad.with_split("bad")
 
 
 def test_numbers_are_names_too():

@@ -5,6 +5,7 @@ Every reader answers a file it cannot use with one sentence naming the file. No 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 import zipfile
@@ -19,6 +20,7 @@ from unseen.errors import InputError, listed, require
 
 _LFS_POINTER = b"version https://git-lfs"
 _NPY_MAGIC = b"\x93NUMPY"
+_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -68,15 +70,16 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     return array
 
 
-def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """All arrays of a .npz file by name."""
+def read_npz(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file by name, or those of `names` that are there."""
     path = checked_path(path)
     if _is_npy(path):
         raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
     try:
         # numpy leaves a broken file open if it is the one to open it.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+            wanted = [name for name in archive.files if names is None or name in names]
+            arrays = {name: archive[name] for name in wanted}
     except Exception as error:
         raise InputError(_broken(path, ".npz", error)) from error
     odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
@@ -106,29 +109,42 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
     import scipy.io
 
     path = checked_path(path)
-    with path.open("rb") as file:
-        is_hdf5 = b"MATLAB 7.3" in file.read(128)
-    if is_hdf5:
-        return _read_mat73(path, names)
-    try:
+    if _is_mat73(path):
+        with _mat73(path) as file:
+            wanted = [k for k in _variables(file) if names is None or k in names]
+            return {k: _mat73_value(file, file[k]) for k in wanted}
+    with _whole_mat(path):
         content = scipy.io.loadmat(path, variable_names=names)
-    except Exception as error:
-        raise InputError(
-            f"{path} is not a whole .mat file, it may be truncated ({type(error).__name__})"
-        ) from error
     return {k: v for k, v in content.items() if not k.startswith("__")}
 
 
-def _read_mat73(path: Path, names: list[str] | None) -> dict[str, Any]:
-    h5py = require("h5py", "data", f"{path} is a MATLAB v7.3 file; reading it")
+def _is_mat73(path: Path) -> bool:
+    """MATLAB writes its name before the HDF5 data, other programs begin with the data."""
+    with path.open("rb") as file:
+        head = file.read(128)
+    return b"MATLAB 7.3" in head or head.startswith(_HDF5_MAGIC)
+
+
+@contextmanager
+def _whole_mat(path: Path) -> Iterator[None]:
     try:
-        with h5py.File(path, "r") as file:
-            wanted = [k for k in file if not k.startswith("#") and (names is None or k in names)]
-            return {k: _mat73_value(file, file[k]) for k in wanted}
+        yield
     except Exception as error:
         raise InputError(
             f"{path} is not a whole .mat file, it may be truncated ({type(error).__name__})"
         ) from error
+
+
+@contextmanager
+def _mat73(path: Path) -> Iterator[Any]:
+    h5py = require("h5py", "data", f"{path} is a MATLAB v7.3 file; reading it")
+    with _whole_mat(path), h5py.File(path, "r") as file:
+        yield file
+
+
+def _variables(file: Any) -> list[str]:
+    """The variables of a v7.3 file, without the store of what its cells refer to."""
+    return [name for name in file if not name.startswith("#")]
 
 
 def _mat73_value(file: Any, node: Any) -> np.ndarray:
@@ -137,6 +153,46 @@ def _mat73_value(file: Any, node: Any) -> np.ndarray:
     if array.dtype != object:
         return array
     return np.array(["".join(map(chr, np.ravel(file[ref][()]))) for ref in np.ravel(array)])
+
+
+def shapes(path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
+    """The arrays in a .npy, .npz or .mat file with their shapes; the arrays are not read.
+
+    The one array of a .npy file has the name "".
+    """
+    path = checked_path(path)
+    if path.suffix == ".npy":
+        return {"": read_npy(path).shape}
+    if path.suffix == ".npz":
+        return _npz_shapes(path)
+    if _is_mat73(path):
+        with _mat73(path) as file:
+            return {k: tuple(reversed(file[k].shape)) for k in _variables(file)}
+    import scipy.io
+
+    with _whole_mat(path):
+        return {name: tuple(shape) for name, shape, _ in scipy.io.whosmat(path)}
+
+
+def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    form = np.lib.format
+    readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+    found = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    shape, *_ = readers[form.read_magic(file)](file)
+                    found[member.removesuffix(".npy")] = shape
+    except Exception as error:
+        raise InputError(_broken(path, ".npz", error)) from error
+    return found
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, which is read in blocks."""
+    with checked_path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def mat_strings(cells: Any) -> np.ndarray:

@@ -1,17 +1,19 @@
-"""Commands that show and explain: demo, check, methods, datasets."""
+"""Commands that show and explain: demo, check, methods, and datasets from its own file."""
 
 from __future__ import annotations
 
 import inspect
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from unseen.cli.datasets import datasets as datasets
 from unseen.cli.options import Json, check_out
 from unseen.cli.output import percent, say, show, show_json, working
-from unseen.datasets import EMBEDDED, examine, open_dataset
+from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS
 
@@ -57,7 +59,7 @@ def demo(
 
 
 def check(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A folder or a .npz file.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
     json: Json = False,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
@@ -65,9 +67,12 @@ def check(
     The exit code is 1 if the data cannot be used.
     """
     with working(f"reading {data}"):
-        # What does not exist is an embedded data set, or an error that names those.
-        absent = not os.path.exists(data)
-        findings = Findings(dataset=open_dataset(data)) if absent else examine(data)
+        # What does not exist is a data set known by its name, or an error that says so.
+        findings = Findings()
+        if os.path.exists(data):
+            findings = examine(data)
+        else:
+            findings.add(open_dataset(data))
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
@@ -83,9 +88,9 @@ def check(
         if facts:
             show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
         say(
-            "The data set cannot be used yet; docs/own-data.md shows the layout."
+            "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
             if findings.wrong
-            else f"The data set can be used: unseen fit {data} --out model.unseen"
+            else f"The data set can be used: unseen fit {shlex.quote(data)} --out model.unseen"
         )
     if findings.wrong:
         raise typer.Exit(1)
@@ -109,22 +114,3 @@ def methods(json: Json = False) -> None:
         parameters = "\n".join(f"{k}={v}" for k, v in facts["parameters"].items())
         rows.append([name, facts["summary"], parameters])
     show("Methods", ["name", "what it is", "parameters (--set)"], rows)
-
-
-def datasets(json: Json = False) -> None:
-    """List the embedded data sets."""
-    found = {name: make() for name, make in EMBEDDED.items()}
-    if json:
-        show_json({name: d.facts() | {"notes": d.notes} for name, d in found.items()})
-        return
-    show(
-        "Embedded data sets",
-        ["name", "rows", "features", "attributes", "seen/unseen classes", "what"],
-        [
-            [name, f["rows"], f["features"], f["attributes"],
-             f"{f['seen classes']} / {f['unseen classes']}", d.notes[0]]
-            for name, d in found.items()
-            for f in [d.facts()]
-        ],
-    )  # fmt: skip
-    say("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")

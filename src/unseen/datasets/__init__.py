@@ -1,4 +1,4 @@
-"""Data sets: embedded ones by name, a user's own by path."""
+"""Data sets: embedded and published ones by name, a user's own by path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.catalogue import CATALOGUE, data_folder, is_known, open_benchmark
+from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.digits import digit_splits, load_digits_zero_shot, seven_segments
 from unseen.datasets.folder import examine, read_dataset, read_features, read_rows
 from unseen.datasets.synthetic import make_zero_shot
@@ -18,21 +19,37 @@ EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {
 }
 
 
-def open_dataset(name_or_path: str) -> ZeroShotDataset:
-    """An embedded data set by its name, else a folder or .npz file by its path."""
-    if name_or_path in EMBEDDED and not Path(name_or_path).exists():
+def open_dataset(name_or_path: str, split: str | None = None) -> ZeroShotDataset:
+    """A data set by its path or its name, divided by the split of this name if one is given.
+
+    A path is a folder or a file: a user's own data, or a published data set in its own layout. A
+    name is that of an embedded data set, or of the catalogue, as "CUB vgg_fc7" or "awa1".
+    """
+    dataset = _open(str(name_or_path))
+    return dataset if split is None else dataset.with_split(split)
+
+
+def _open(name_or_path: str) -> ZeroShotDataset:
+    if os.path.exists(name_or_path):
+        return read_dataset(name_or_path)
+    if name_or_path in EMBEDDED:
         return EMBEDDED[name_or_path]()
-    if not os.path.exists(name_or_path) and not Path(name_or_path).suffix:
+    if is_known(name_or_path):
+        return open_benchmark(name_or_path)
+    if not Path(name_or_path).suffix:
         raise InputError(
             f"{name_or_path} does not exist; the data sets that come with unseen are "
-            f"{listed(EMBEDDED)}"
+            f"{listed(EMBEDDED)}, and 'unseen datasets' lists the published ones that it reads"
         )
     return read_dataset(name_or_path)
 
 
 __all__ = [
+    "CATALOGUE",
     "EMBEDDED",
+    "Split",
     "ZeroShotDataset",
+    "data_folder",
     "digit_splits",
     "examine",
     "load_digits_zero_shot",

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
-from unseen.errors import InputError, listed
+from unseen.errors import InputError, listed, nearest
 from unseen.names import as_names
+
+
+class Split(NamedTuple):
+    """One way to divide a data set: the classes kept as unseen, and rows of seen ones to test."""
+
+    unseen: np.ndarray
+    test_rows: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +28,10 @@ class ZeroShotDataset:
     Rows of unseen classes are for testing only. `test_rows` are rows of seen classes that are kept
     out of training too, for the generalised setting. `images` (N x height x width, grey) or
     `image_paths` go with the rows and are for display alone. `feature_names` are the names of the
-    columns of X, if its file has any. `notes` say where the data come from
-    and what was noticed while reading them.
+    columns of X, if its file has any. `notes` say where the data come from and what was noticed
+    while reading them. `splits` are the divisions that come with the data and `split` is the name
+    of the one in use, empty if it is none of them. `sources` maps each file that was read, by its
+    path inside the folder of the data set, to its SHA-256.
     """
 
     name: str
@@ -34,6 +44,9 @@ class ZeroShotDataset:
     image_paths: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    split: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         X, labels = np.asanyarray(self.X), as_names(self.y, "labels")
@@ -93,7 +106,17 @@ class ZeroShotDataset:
 
     def with_unseen(self, unseen: Any) -> ZeroShotDataset:
         """The same data with other classes kept as unseen."""
-        return replace(self, unseen=as_names(unseen, "unseen classes"))
+        return replace(self, unseen=as_names(unseen, "unseen classes"), split="")
+
+    def with_split(self, name: str) -> ZeroShotDataset:
+        """The same data divided by another of the splits that come with them."""
+        if name not in self.splits:
+            known = f"it has {listed(self.splits)}" if self.splits else "it comes with no named one"
+            raise InputError(
+                f"data set {self.name!r} has no split {name!r}{nearest(name, self.splits)}; {known}"
+            )
+        unseen, test_rows = self.splits[name]
+        return replace(self, unseen=unseen, test_rows=test_rows, split=name)
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and labels to train on."""

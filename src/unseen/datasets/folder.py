@@ -13,6 +13,8 @@ import numpy as np
 from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset, check_features, check_finite
+from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
+from unseen.datasets.sources import Sources
 from unseen.errors import InputError, listed, naming, nearest
 from unseen.tables import TABLE_SUFFIXES, read_table
 
@@ -48,6 +50,7 @@ class _Parts:
     image_paths: np.ndarray | None = None
     columns: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
+    files: list[Path] = field(default_factory=list)
 
 
 @dataclass
@@ -59,11 +62,19 @@ class Findings:
     wrong: list[str] = field(default_factory=list)
     dataset: ZeroShotDataset | None = None
 
+    def add(self, dataset: ZeroShotDataset) -> None:
+        """A data set that was read whole: where it comes from was found, other notes are odd."""
+        self.dataset = dataset
+        self.found += dataset.notes[:1]
+        self.odd += dataset.notes[1:]
+
 
 def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
-    """Read a data set from a folder or a .npz file, or say in one sentence what is wrong.
+    """Read a data set from a folder or a file, or say in one sentence what is wrong.
 
-    A data set without unseen classes is read all the same: classes can be revealed later.
+    Folders of published data sets are known by their files, a user's own are read as
+    docs/own-data.md says. A data set without unseen classes is read all the same: classes can be
+    revealed later.
     """
     findings = examine(path)
     if findings.dataset is None:
@@ -81,15 +92,17 @@ def read_features(path: str | os.PathLike[str], n_columns: int | None = None) ->
 def read_rows(path: str | os.PathLike[str], n_columns: int | None = None) -> Rows:
     """Rows to predict, with their labels where the file, or the folder it lies in, has them."""
     given = _existing(path)
+    layout = find_layout(given) if given.is_dir() else None
+    if layout is not None:
+        data = read_layout(given, layout)
+        _check_width(given, data.X, n_columns)
+        return Rows(data.X, data.y, data.image_paths)
     file: Path = _part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
     rows = _read_features(file)
     if n_columns is not None and rows.X.shape[1] != n_columns:
         if file.suffix == ".mat" and rows.X.shape[0] == n_columns:
             rows = rows._replace(X=rows.X.T)
-        else:
-            raise InputError(
-                f"{file} has {rows.X.shape[1]} columns, the model was trained on {n_columns}"
-            )
+        _check_width(file, rows.X, n_columns)
     with naming(file):
         check_finite(rows.X)
     labels_file = _part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
@@ -100,18 +113,26 @@ def read_rows(path: str | os.PathLike[str], n_columns: int | None = None) -> Row
     return rows
 
 
+def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise InputError(f"{path} has {X.shape[1]} columns, the model was trained on {n_columns}")
+
+
 def examine(path: str | os.PathLike[str]) -> Findings:
     """Read all that can be read of a data set, and note everything that is wrong with it."""
     path = _existing(path)
     findings, parts = Findings(), _Parts()
-    if path.is_dir():
+    layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
+    if layout is not None:
+        _attempt(findings, path, lambda: findings.add(read_layout(path, layout)))
+    elif path.is_dir():
         _read_folder(path, parts, findings)
     elif path.suffix == ".npz":
         _attempt(findings, path, lambda: _read_archive(path, parts, findings))
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
     _describe(parts, findings)
-    if not findings.wrong:
+    if layout is None and not findings.wrong:
         _attempt(findings, path, lambda: _assemble(path, parts, findings))
     if findings.dataset is not None:
         findings.odd += _oddities(findings.dataset)
@@ -142,8 +163,12 @@ def _attempt(findings: Findings, path: Path, step: Callable[[], Any]) -> None:
 
 
 def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
+    def used(path: Path) -> Path:
+        parts.files.append(path)
+        return path
+
     def features() -> None:
-        path = _part(folder, "features", FEATURE_SUFFIXES)
+        path = used(_part(folder, "features", FEATURE_SUFFIXES))
         rows = _read_features(path)
         parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
         parts.columns, parts.left_out = rows.columns, rows.left_out
@@ -155,7 +180,7 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            parts.y = _read_labels(path)
+            parts.y = _read_labels(used(path))
         # Labels inside a features file that could not be read are not missing.
         elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
             _part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
@@ -163,20 +188,20 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
             parts.X = _by_rows(parts.X, parts.y.size)
 
     def classes() -> None:
-        table = ClassTable.read(_part(folder, "classes", CLASS_SUFFIXES))
+        table = ClassTable.read(used(_part(folder, "classes", CLASS_SUFFIXES)))
         parts.classes = ClassTable(_as_strings(table.names), table.vectors, table.attributes)
 
     def unseen() -> None:
         if (folder / "unseen.txt").exists():
-            parts.unseen = _name_list(folder / "unseen.txt", parts.classes)
+            parts.unseen = _name_list(used(folder / "unseen.txt"), parts.classes)
 
     def test_rows() -> None:
         if (folder / "test_rows.txt").exists():
-            parts.test_rows = _row_numbers(folder / "test_rows.txt")
+            parts.test_rows = _row_numbers(used(folder / "test_rows.txt"))
 
     def images() -> None:
         if (folder / "images.txt").exists():
-            parts.image_paths = np.array(files.read_lines(folder / "images.txt"))
+            parts.image_paths = np.array(files.read_lines(used(folder / "images.txt")))
         if parts.image_paths is not None:
             parts.image_paths = np.array([str(folder / p) for p in parts.image_paths])
 
@@ -304,6 +329,7 @@ def _row_numbers(path: Path) -> np.ndarray:
 
 def _read_archive(path: Path, parts: _Parts, findings: Findings) -> None:
     arrays = files.read_npz(path)
+    parts.files.append(path)
 
     def features() -> None:
         parts.X = files.pick(arrays, _FEATURE_ARRAYS, path, "features")
@@ -369,6 +395,9 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
     unseen = parts.unseen
     if unseen is None:
         unseen = np.setdiff1d(parts.classes.names, parts.y)
+    sources = Sources(path if path.is_dir() else path.parent)
+    for file in parts.files:
+        sources.use_path(file)
     findings.dataset = ZeroShotDataset(
         name=path.resolve().name if path.is_dir() else path.stem,
         X=parts.X,
@@ -379,6 +408,7 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
         image_paths=parts.image_paths,
         feature_names=parts.columns,
         notes=(f"read from {path}",),
+        sources=sources.digests(),
     )
 
 

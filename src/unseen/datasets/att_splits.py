@@ -1,0 +1,257 @@
+"""The split file of Xian et al., `att_splits.mat`: class descriptions and lists of row numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from unseen import files
+from unseen.datasets.dataset import Split
+from unseen.datasets.feature_file import whole_numbers
+from unseen.datasets.sources import Sources
+from unseen.datasets.spelling import Spellings, read_names
+from unseen.errors import InputError, counted, listed, naming
+
+Unknown = Literal["mean", "keep"]
+_MAIN = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
+_TUNING = ("train_loc", "val_loc")
+
+
+@dataclass(frozen=True)
+class SplitFile:
+    """Names, descriptions (C x d, raw where the file has them raw) and row numbers from 0."""
+
+    path: Path
+    names: np.ndarray | None
+    vectors: np.ndarray
+    rows: Mapping[str, np.ndarray]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.rows[name].size for name in _MAIN)
+
+
+def read_att_splits(path: Path, notes: list[str]) -> SplitFile:
+    """Read a split file; lists that overlap are refused, or noted where they are for tuning."""
+    content = files.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN, *_TUNING])
+    with naming(path):
+        vectors = _descriptions(content, path, notes)
+        names = content.get("allclasses_names")
+        names = None if names is None else files.mat_strings(names)
+        if names is not None and names.size != vectors.shape[0]:
+            raise InputError(f"{names.size} class names but {vectors.shape[0]} columns of att")
+        rows = {
+            name: whole_numbers(files.pick(content, (name,), path, "row numbers"), name) - 1
+            for name in (*_MAIN, *_TUNING)
+            if name in content or name in _MAIN
+        }
+        _check_lists(rows, notes)
+    return SplitFile(path, names, vectors, rows)
+
+
+def _descriptions(content: Mapping[str, np.ndarray], path: Path, notes: list[str]) -> np.ndarray:
+    """One row a class; `original_att` where it is there, as `att` has lost its lengths."""
+    if "original_att" not in content:
+        vectors = np.asarray(files.pick(dict(content), ("att",), path, "class vectors")).T
+        if _is_unit(vectors):
+            notes.append(
+                f"{path.name} has only att, scaled to length 1 a class: raw values are lost"
+            )
+        return vectors
+    raw = np.asarray(content["original_att"]).T
+    scaled = np.asarray(content["att"]).T if "att" in content else None
+    if scaled is not None and _is_unit(scaled) and not _is_unit(raw):
+        notes.append(
+            f"{path.name}: att is scaled to length 1 a class, so the raw original_att is read"
+        )
+    return raw
+
+
+def _is_unit(vectors: np.ndarray) -> bool:
+    return bool(np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6))
+
+
+def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
+    for name, numbers in rows.items():
+        if np.unique(numbers).size < numbers.size:
+            raise InputError(f"{name} has a row number twice; get the file again")
+    for first, second in combinations(_MAIN, 2):
+        common = np.intersect1d(rows[first], rows[second])
+        if common.size:
+            raise InputError(
+                f"{first} and {second} have {counted(common.size, 'row')} in common, the first is "
+                f"number {common[0] + 1}: rows to train and to test on must be apart"
+            )
+    tested = np.concatenate([rows["test_seen_loc"], rows["test_unseen_loc"]])
+    for name in _TUNING:
+        leaks = np.intersect1d(rows.get(name, tested[:0]), tested).size
+        if leaks:
+            notes.append(
+                f"{name} holds {counted(leaks, 'row')} of the test lists: tuning on it leaks; it "
+                "is not used, parameters are chosen on trainval_loc alone"
+            )
+
+
+def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarray:
+    """-1 in a table that has no other negative number means unknown: the attribute's mean."""
+    unknown = vectors == -1
+    if not unknown.any() or (vectors[~unknown] < 0).any():
+        return vectors
+    known = (~unknown).sum(axis=0)
+    means = np.where(unknown, 0, vectors).sum(axis=0) / np.maximum(known, 1)
+    notes.append(
+        f"{where.name}: {counted(int(unknown.sum()), 'value')} of "
+        f"{counted(int(unknown.any(axis=1).sum()), 'class')} unknown (-1), replaced by the mean of "
+        "the attribute over the classes that know it"
+    )
+    return np.where(unknown, means, vectors)
+
+
+# -- the proposed split -------------------------------------------------------------------------
+
+
+def check_range(splits: SplitFile, n_rows: int) -> None:
+    """An error if a list points behind the last row."""
+    for name, numbers in splits.rows.items():
+        if numbers.size and numbers.max() >= n_rows:
+            raise InputError(
+                f"{splits.path}: {name} goes up to {numbers.max() + 1}, but the features have "
+                f"{n_rows} rows; the two files do not belong together"
+            )
+
+
+def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
+    """The proposed split of features that are in the order of the split file."""
+    check_range(splits, y.size)
+    unseen = np.unique(y[splits.rows["test_unseen_loc"]])
+    for name in ("trainval_loc", "test_seen_loc"):
+        common = np.intersect1d(unseen, y[splits.rows[name]])
+        if common.size:
+            raise InputError(
+                f"{splits.path}: class {common[0].item()!r} has rows in test_unseen_loc and in "
+                f"{name}; labels and lists do not belong together"
+            )
+    if splits.n_rows != y.size:
+        notes.append(
+            f"{splits.path.name} lists {splits.n_rows:,} of {y.size:,} rows; rows of seen classes "
+            "in no list are trained on, those of unseen classes are tested"
+        )
+    return Split(unseen, splits.rows["test_seen_loc"])
+
+
+def fitted_split(
+    splits: SplitFile,
+    y: np.ndarray,
+    beside: np.ndarray | None,
+    notes: list[str],
+    same_images: bool = True,
+) -> Split | None:
+    """The proposed split of features that may be in another order than the split file.
+
+    An order of rows fits if the lists, read in it, keep whole classes as unseen. Rows of seen
+    classes are looked up only if an order fits and `same_images` says that images within a class
+    are in the order of the file; otherwise a fifth of each seen class is kept. `beside` are the
+    unseen classes by name, from a list that lies beside the split file.
+    """
+    order, unseen = _fitting_order(splits, y, beside, notes)
+    name = splits.path.name
+    if unseen is None:
+        notes.append(
+            f"{name}: its row numbers do not tell which classes of the features are unseen, so its "
+            "split is left out; a list of their names, ps_testclasses.txt, would settle it"
+        )
+        return None
+    if order is not None and same_images:
+        return Split(unseen, np.sort(order[splits.rows["test_seen_loc"]]))
+    why = "differ in number" if order is None else "are in another order within each class"
+    notes.append(
+        f"{name}: the images of the features {why}, so test_seen_loc does not hold for them; every "
+        "fifth row of a seen class is kept for testing instead"
+    )
+    return Split(unseen, every_fifth(y, unseen))
+
+
+def _fitting_order(
+    splits: SplitFile, y: np.ndarray, beside: np.ndarray | None, notes: list[str]
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The order of rows that the lists count in, and the unseen classes; None what is not known."""
+    as_stored, by_name = np.arange(y.size), np.argsort(y, kind="stable")
+    found = [(order, _unseen_in_order(splits, y, order)) for order in (as_stored, by_name)]
+    fits = [(order, set(unseen.tolist())) for order, unseen in found if unseen is not None]
+    if not fits:
+        return None, beside
+    if beside is not None:
+        wanted = set(beside.tolist())
+        odd = sorted(fits[0][1] ^ wanted)
+        fits = [(order, unseen) for order, unseen in fits if unseen == wanted]
+        if not fits:
+            raise InputError(
+                f"{splits.path}: its lists and the list of test classes beside it differ in "
+                f"{listed(odd)}"
+            )
+    # Classes of one size fit in any order of classes, so two answers are no answer.
+    if fits[0][1] != fits[-1][1]:
+        return None, None
+    order = fits[0][0]
+    if order is by_name:
+        notes.append(
+            f"{splits.path.name} numbers images in alphabetical order of class, the features are "
+            "in another: mapped by place within the class"
+        )
+    return order, np.array(sorted(fits[0][1]), dtype=str)
+
+
+def _unseen_in_order(splits: SplitFile, y: np.ndarray, order: np.ndarray) -> np.ndarray | None:
+    """The unseen classes if the lists, read in this order of rows, keep whole classes apart."""
+    if splits.n_rows != y.size or any(r.max(initial=0) >= y.size for r in splits.rows.values()):
+        return None
+    rows = order[splits.rows["test_unseen_loc"]]
+    unseen = np.unique(y[rows])
+    return unseen if np.isin(y, unseen).sum() == rows.size else None
+
+
+def every_fifth(y: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+    """Every fifth row of each seen class: a partition that depends on nothing else."""
+    order = np.argsort(y, kind="stable")
+    _, starts, counts = np.unique(y[order], return_index=True, return_counts=True)
+    place = np.arange(y.size) - np.repeat(starts, counts)
+    rows = order[place % 5 == 4]
+    return np.sort(rows[~np.isin(y[rows], unseen)])
+
+
+def proposed_split(
+    sources: Sources, table: Spellings, y: np.ndarray, notes: list[str]
+) -> Split | None:
+    """The proposed split of a folder that has att_splits.mat beside the data set's own files."""
+    if not sources.has("att_splits.mat"):
+        return None
+    splits = read_att_splits(sources.use("att_splits.mat"), notes)
+    return fitted_split(splits, y, proposed_classes(sources, table, notes), notes)
+
+
+def proposed_classes(sources: Sources, table: Spellings, notes: list[str]) -> np.ndarray | None:
+    """The unseen classes of the proposed split by name, where a list of them is there."""
+    name = "ps_testclasses.txt"
+    return read_names(sources.use(name), table, notes) if sources.has(name) else None
+
+
+def original_split(
+    sources: Sources, table: Spellings, proposed: Split | None, notes: list[str]
+) -> dict[str, Split]:
+    """The split of testclasses.txt, unless the file holds the classes of the proposed split."""
+    if not sources.has("testclasses.txt"):
+        return {}
+    unseen = read_names(sources.use("testclasses.txt"), table, notes)
+    if sources.has("trainclasses.txt"):
+        path = sources.use("trainclasses.txt")
+        both = np.intersect1d(read_names(path, table, notes), unseen)
+        if both.size:
+            raise InputError(f"{path}: class {both[0].item()!r} is in testclasses.txt as well")
+    if proposed is not None and set(unseen) == set(proposed.unseen):
+        return {}
+    return {"original": Split(unseen, np.empty(0, dtype=np.intp))}

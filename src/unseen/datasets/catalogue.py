@@ -1,0 +1,193 @@
+"""The benchmark data sets by name: what the paper says of them, where they are, how to get them."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from unseen import files
+from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.feature_file import SUFFIXES
+from unseen.datasets.layouts import find_layout, read_layout
+from unseen.errors import InputError, MissingExtraError, listed
+
+_XLSA17 = (
+    "https://www.mpi-inf.mpg.de/departments/computer-vision-and-machine-learning/research/"
+    "zero-shot-learning/zero-shot-learning-the-good-the-bad-and-the-ugly"
+)
+_SHARED = f"features (res101.mat) and splits (att_splits.mat) by Xian et al.: {_XLSA17}"
+
+
+class PaperRow(NamedTuple):
+    """A line of the paper's table of data sets."""
+
+    instances: int
+    attributes: int
+    values: str
+    seen: int
+    unseen: int
+
+
+class Benchmark(NamedTuple):
+    """A data set that others publish: its names, its line in the paper, and its home page.
+
+    `folders` are names its folder may have; `variants` are feature files without their suffix,
+    empty for whatever features the folder has.
+    """
+
+    name: str
+    what: str
+    paper: PaperRow | None
+    home: str
+    folders: tuple[str, ...]
+    variants: tuple[str, ...] = ("",)
+    get: str = _SHARED
+
+
+CATALOGUE = (
+    Benchmark(
+        "CUB", "Caltech-UCSD Birds 200-2011",
+        PaperRow(11_788, 312, "binary", 150, 50),
+        "https://www.vision.caltech.edu/datasets/cub_200_2011/",
+        ("CUB", "CUB_200_2011"),
+        ("vgg_fc7", "efflite0", "res101"),
+    ),
+    Benchmark(
+        "AWA1", "Animals with Attributes",
+        PaperRow(30_475, 85, "continuous", 40, 10),
+        "https://cvml.ista.ac.at/AwA/",
+        ("AWA1", "AWA", "AwA", "Animals_with_Attributes"),
+    ),
+    Benchmark(
+        "AWA2", "Animals with Attributes 2",
+        None,
+        "https://cvml.ista.ac.at/AwA2/",
+        ("AWA2", "AwA2", "Animals_with_Attributes2"),
+    ),
+    Benchmark(
+        "SUN", "SUN Attribute",
+        PaperRow(14_340, 102, "binary", 707, 10),
+        "https://cs.brown.edu/~gmpatter/sunattributes.html",
+        ("SUN", "SUNAttributeDB"),
+    ),
+    Benchmark(
+        "APY", "aPascal / aYahoo",
+        PaperRow(15_339, 64, "continuous", 20, 12),
+        "https://vision.cs.uiuc.edu/attributes/",
+        ("APY", "aPY", "attribute_data"),
+    ),
+    Benchmark(
+        "FLO", "Oxford Flowers 102",
+        None,
+        "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/",
+        ("FLO",),
+    ),
+)  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """One data set with one kind of features, and where it lies, if it does."""
+
+    name: str
+    benchmark: Benchmark
+    path: Path | None
+
+
+def data_folder() -> Path | None:
+    """The folder of benchmark data: UNSEEN_DATA, else ../shared/data beside a clone, else none."""
+    given = os.environ.get("UNSEEN_DATA")
+    if given:
+        folder = Path(given).resolve()
+        if not folder.is_dir():
+            raise InputError(f"UNSEEN_DATA names {folder}, which is not a folder")
+        return folder
+    beside = (Path(__file__).resolve().parents[3] / ".." / "shared" / "data").resolve()
+    return beside if beside.is_dir() else None
+
+
+def entries() -> Iterator[Entry]:
+    """All data sets of the catalogue with the features that are known to go with them."""
+    for benchmark in CATALOGUE:
+        for variant in benchmark.variants:
+            name = f"{benchmark.name} {variant}".strip()
+            yield Entry(name, benchmark, _find(benchmark, variant))
+
+
+def is_known(name: str) -> bool:
+    """Is this the name of a catalogued data set, in upper or lower case?"""
+    return _parse(name) is not None
+
+
+def open_benchmark(name: str) -> ZeroShotDataset:
+    """A data set by the name of the catalogue, as "CUB vgg_fc7", "cub/efflite0" or "AWA1"."""
+    parsed = _parse(name)
+    if parsed is None:
+        raise InputError(f"no data set {name!r}; known are {listed(e.name for e in entries())}")
+    path = _find(*parsed)
+    if path is None:
+        raise InputError(_absent(name, *parsed))
+    return read_entry(path)
+
+
+def read_entry(path: Path, outline: bool = False) -> ZeroShotDataset:
+    """The data set in a folder that was found; an outline reads no features."""
+    layout = find_layout(path)
+    if layout is None:
+        raise InputError(f"{path} is in no layout that is known; docs/datasets.md shows them")
+    return read_layout(path, layout, outline)
+
+
+def split_file_facts(path: Path) -> dict[str, int]:
+    """What att_splits.mat says by the sizes of its arrays, of a folder that lacks its features."""
+    try:
+        sizes = files.shapes(path / "att_splits.mat")
+    except (InputError, MissingExtraError):
+        return {}
+    lists = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
+    if "att" not in sizes or not all(name in sizes for name in lists):
+        return {}
+    rows = sum(math.prod(sizes[name]) for name in lists)
+    return {"rows": rows, "attributes": sizes["att"][0], "classes": sizes["att"][1]}
+
+
+def _parse(name: str) -> tuple[Benchmark, str] | None:
+    first, _, variant = re.sub(r"[\s/]+", " ", name.strip()).partition(" ")
+    for benchmark in CATALOGUE:
+        if first.casefold() == benchmark.name.casefold():
+            return benchmark, variant
+    return None
+
+
+def _find(benchmark: Benchmark, variant: str) -> Path | None:
+    """The folder, or the feature file in it whose name is the variant."""
+    for folder in _folders(benchmark):
+        if not variant:
+            return folder
+        for file in sorted(folder.iterdir()):
+            if file.stem.casefold() == variant.casefold() and file.suffix in SUFFIXES:
+                return file
+    return None
+
+
+def _folders(benchmark: Benchmark) -> Iterator[Path]:
+    root = data_folder()
+    if root is not None:
+        for place in (root, root / "xlsa17" / "data", root / "data"):
+            for name in benchmark.folders:
+                if (place / name).is_dir():
+                    yield place / name
+
+
+def _absent(name: str, benchmark: Benchmark, variant: str) -> str:
+    root = data_folder()
+    place = "UNSEEN_DATA is not set" if root is None else f"it is not below {root}"
+    file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
+    return (
+        f"data set {name!r} ({benchmark.what}) cannot be opened: {place}; put it into a folder "
+        f"{benchmark.folders[0]}{file} below the folder that UNSEEN_DATA names; 'unseen datasets' "
+        "says where to get it"
+    )

@@ -1,0 +1,193 @@
+"""The features of a benchmark data set: one file beside the others, labels by number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen import files
+from unseen.datasets.dataset import check_features
+from unseen.datasets.sources import Sources
+from unseen.errors import InputError, listed, naming
+
+SUFFIXES = (".npz", ".npy", ".mat")
+_X, _LABELS = ("features", "X"), ("labels", "y")
+_IMAGES = ("image_files", "image_paths")
+_OTHERS = ("images", "attributes", "attributeLabels_continuous", "labels")
+AWA2_FEATURES = "Features/ResNet101/AwA2-features.txt"
+
+
+class FeatureRows(NamedTuple):
+    """Features (N x d), label numbers and image paths as their file has them."""
+
+    X: np.ndarray
+    labels: np.ndarray | None
+    image_files: np.ndarray | None
+
+
+def find_features(folder: Path) -> Path:
+    """The one file of a folder that holds features; labels and class tables are passed over."""
+    found = [p for p in sorted(folder.iterdir()) if p.suffix in SUFFIXES and _holds_features(p)]
+    if (folder / AWA2_FEATURES).exists():
+        found.append(folder / AWA2_FEATURES)
+    if len(found) > 1:
+        raise InputError(
+            f"{folder} has features in {listed(p.name for p in found)}: give the path of the one "
+            "to open"
+        )
+    if not found:
+        raise InputError(
+            f"{folder} has no features: put res101.mat there, or features.npz (.npy, .mat) with "
+            "one row an image"
+        )
+    return found[0]
+
+
+def _holds_features(path: Path) -> bool:
+    if path.stem.endswith("_splits") or path.stem in _OTHERS:
+        return False
+    if path.suffix == ".npy" or path.stem in ("features", "res101"):
+        return path.stem in ("features", "res101")
+    try:
+        return any(name in files.shapes(path) for name in _X)
+    except InputError:  # what is wrong with it is said when it is read
+        return True
+
+
+def read_feature_file(path: Path, sources: Sources, outline: bool = False) -> FeatureRows:
+    """Features, float16 as float32, from a .npz, .npy, .mat or .txt file, and what it has beside.
+
+    With `outline` the features are zeros that take no memory: labels, splits and sizes are real
+    and nothing large is read.
+    """
+    sources.use_path(path)
+    readers = {".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".txt": _read_awa2}
+    if path.suffix not in readers:
+        raise InputError(f"{path}: features are a file of kind {', '.join(readers)}")
+    rows = readers[path.suffix](path, sources, outline)
+    with naming(path):
+        check_features(rows.X)
+        labels = None if rows.labels is None else whole_numbers(rows.labels, "labels")
+    if rows.X.dtype == np.float16:
+        rows = rows._replace(X=rows.X.astype(np.float32))
+    return rows._replace(labels=labels)
+
+
+def _zeros(shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros that stand for an array of this shape and take no memory."""
+    return np.broadcast_to(np.float32(0), shape)
+
+
+def whole_numbers(values: Any, what: str) -> np.ndarray:
+    """Label or row numbers, counted from 1 and often stored as floating point, as integers."""
+    values = np.ravel(np.asarray(values))
+    if values.dtype.kind not in "iuf" or not np.all(values == np.round(values)):
+        raise InputError(f"{what} must be whole numbers counted from 1")
+    if values.size and values.min() < 1:
+        place = int(values.argmin())
+        raise InputError(
+            f"{what} must be counted from 1, but there is {values[place]:g} at place {place} "
+            "(counted from 0)"
+        )
+    return values.astype(np.int64)
+
+
+def _read_npz(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+    small = [*_LABELS, *_IMAGES, "mean_projected"]
+    arrays: dict[str, Any] = files.read_npz(path, small if outline else [*small, *_X])
+    if outline:
+        arrays |= {k: _zeros(shape) for k, shape in files.shapes(path).items() if k in _X}
+    X = files.pick(arrays, _X, path, "features")
+    mean = arrays.get("mean_projected")
+    if mean is not None and not outline:
+        # Stored centred; the mean goes back on, so that the rows are as they were measured.
+        X = X.astype(np.float32)
+        X += mean.astype(np.float32)
+    return FeatureRows(X, _any(arrays, _LABELS), _strings(_any(arrays, _IMAGES)))
+
+
+def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+    X = files.read_npy(path)
+    labels = None
+    for name in ("labels.npy", "labels.txt"):
+        beside = path.with_name(name)
+        if beside.exists():
+            sources.use_path(beside)
+            labels = files.read_npy(beside) if beside.suffix == ".npy" else read_numbers(beside)
+            break
+    return FeatureRows(_zeros(X.shape) if outline else X, labels, None)
+
+
+def _read_mat(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+    """MATLAB stores d x N by columns, which is N x d by rows: the transpose is no copy."""
+    small = [*_LABELS, *_IMAGES]
+    arrays = files.read_mat(path, small if outline else [*small, *_X])
+    if outline:
+        arrays |= {k: _zeros(shape) for k, shape in files.shapes(path).items() if k in _X}
+    X, labels = files.pick(arrays, _X, path, "features"), _any(arrays, _LABELS)
+    if X.ndim == 2 and (labels is None or X.shape[1] == np.size(labels)):
+        X = X.T
+    if labels is not None and X.shape[0] != np.size(labels):
+        raise InputError(
+            f"{path}: features of shape {X.shape[0]} x {X.shape[-1]} for {np.size(labels)} labels; "
+            "one column an image is expected"
+        )
+    return FeatureRows(X, labels, _strings(_any(arrays, _IMAGES)))
+
+
+def _read_awa2(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+    """A line of numbers an image, with the labels and the file names in two more files."""
+    folder, stem = path.parent, path.name.removesuffix("features.txt")
+    labels = read_numbers(sources.use_path(folder / f"{stem}labels.txt"))
+    images = folder / f"{stem}filenames.txt"
+    names = files.read_lines(sources.use_path(images)) if images.exists() else None
+    X = _zeros((labels.size, _width(path))) if outline else _read_lines(path, labels.size)
+    return FeatureRows(X, labels, None if names is None else np.array(names))
+
+
+def _width(path: Path) -> int:
+    with path.open(encoding="utf-8") as file:
+        return len(file.readline().split())
+
+
+def _read_lines(path: Path, n_rows: int, block: int = 512) -> np.ndarray:
+    """A large table of text, parsed a block of lines at a time into one float32 array."""
+    X = np.empty((n_rows, _width(path)), dtype=np.float32)
+    with path.open(encoding="utf-8") as file:
+        for start in range(0, n_rows, block):
+            lines = [line for _, line in zip(range(min(block, n_rows - start)), file, strict=False)]
+            try:
+                X[start : start + block] = np.loadtxt(lines, dtype=np.float32, ndmin=2)
+            except ValueError as error:
+                raise InputError(
+                    f"{path}: lines {start + 1} to {min(start + block, n_rows)} are not "
+                    f"{X.shape[1]} numbers each for {n_rows} labels; the file may be truncated"
+                ) from error
+        if file.readline().strip():
+            raise InputError(f"{path} has more lines than the {n_rows} labels beside it")
+    return X
+
+
+def read_numbers(path: Path) -> np.ndarray:
+    """Whole numbers from a text file, one a line; of two on a line the second is meant."""
+    values = read_matrix(path)
+    with naming(path):
+        return whole_numbers(values[:, -1], "numbers")
+
+
+def read_matrix(path: Path) -> np.ndarray:
+    """A table of numbers separated by space."""
+    try:
+        return np.loadtxt(files.read_lines(path), ndmin=2)
+    except ValueError as error:
+        raise InputError(f"{path} is not a table of numbers ({error})") from error
+
+
+def _any(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((arrays[n] for n in names if n in arrays), None)
+
+
+def _strings(values: Any) -> np.ndarray | None:
+    return None if values is None else files.mat_strings(values)

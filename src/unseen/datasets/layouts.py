@@ -1,0 +1,76 @@
+"""Which layout a folder is in: the data sets that circulate each have their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from unseen import files
+from unseen.datasets.apy import read_apy
+from unseen.datasets.awa import read_awa
+from unseen.datasets.cub import read_cub
+from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
+from unseen.datasets.sun import read_sun
+from unseen.datasets.xlsa17 import read_xlsa17
+from unseen.errors import InputError, naming
+
+_OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
+
+
+class Layout(NamedTuple):
+    """A reader, and the files of which one tells its folders from others."""
+
+    read: Callable[..., ZeroShotDataset]
+    markers: tuple[str, ...]
+
+
+# The data sets' own files come first: the split file of Xian et al. often lies beside them.
+LAYOUTS = (
+    Layout(read_cub, ("image_class_labels.txt", "CUB_200_2011/image_class_labels.txt")),
+    Layout(read_awa, ("predicates.txt",)),
+    Layout(read_sun, ("attributeLabels_continuous.mat",)),
+    Layout(read_apy, ("apascal_train.txt",)),
+    Layout(read_xlsa17, ("att_splits.mat",)),
+)
+
+
+def find_layout(path: Path) -> Layout | None:
+    """The layout of a folder, or of the folder that a feature file lies in; None if unknown."""
+    folder = path if path.is_dir() else _folder_of(path)
+    if any((folder / f"classes.{suffix}").exists() for suffix in _OWN_CLASSES):
+        return None  # a user's own folder
+    if path.suffix == ".npz" and _is_archive(path):
+        return None
+    markers = ((layout, marker) for layout in LAYOUTS for marker in layout.markers)
+    return next((layout for layout, marker in markers if (folder / marker).exists()), None)
+
+
+def read_layout(path: Path, layout: Layout, outline: bool = False) -> ZeroShotDataset:
+    """Read a folder, or one feature file of it, in a layout that was found before."""
+    folder = path if path.is_dir() else _folder_of(path)
+    with naming(folder):
+        features = find_features(folder) if path.is_dir() else path
+        # Features in a .mat file come from the same archive as the split file and share its order.
+        if features.suffix == ".mat" and (folder / "att_splits.mat").exists():
+            return read_xlsa17(folder, features, outline)
+        return layout.read(folder, features, outline)
+
+
+def _folder_of(features: Path) -> Path:
+    """The data set's folder; features of AWA2 lie two folders deeper."""
+    is_deep = features.as_posix().endswith(AWA2_FEATURES)
+    return features.parents[2] if is_deep else features.parent
+
+
+def _is_archive(path: Path) -> bool:
+    """Is a .npz file a data set by itself?"""
+    try:
+        return "class_names" in files.shapes(path)
+    except InputError:
+        return False
+
+
+def is_feature_file(path: Path) -> bool:
+    return path.suffix in SUFFIXES or path.as_posix().endswith(AWA2_FEATURES)
