@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen import InputError
-from unseen.pairs import pair_weights
+from unseen.pairs import pair_weights, row_weights
 
 sizes = st.integers(1, 500)
 kinds = st.one_of(st.sampled_from(["uniform", "balanced"]), st.floats(1e-3, 1e3))
@@ -46,3 +46,28 @@ def test_a_number_is_the_ratio_of_a_positive_to_a_negative_pair(ratio: Any) -> N
 def test_anything_else_is_refused_by_name(bad: Any) -> None:
     with pytest.raises(InputError, match="positive_weight must be"):
         pair_weights(3, 2, bad)
+
+
+@given(
+    labels=st.lists(st.integers(0, 5), min_size=1, max_size=60),
+    balance=st.floats(0.01, 1),
+    kind=kinds,
+)
+def test_row_weights_keep_the_mass_of_all_pairs(
+    labels: list[int], balance: float, kind: Any
+) -> None:
+    rows = row_weights(np.array(labels), balance)
+    assert rows is not None
+    w = pair_weights(len(labels), 6, kind, rows)
+    assert float(np.sum(rows) * (w.pos + 5 * w.neg)) == pytest.approx(1, rel=1e-12)
+
+
+def test_row_weights_count_rows_or_classes() -> None:
+    labels = np.array([0, 0, 0, 0, 1, 2, 2])
+    assert row_weights(labels, 0) is None
+    whole = row_weights(labels, 1)
+    assert whole is not None
+    np.testing.assert_allclose(np.bincount(labels, whole), 7 / 3)
+    half = row_weights(labels, 0.5)
+    assert half is not None
+    assert half[4] / half[0] == pytest.approx(2)

@@ -12,6 +12,7 @@ from unseen import metrics
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.inference.relative import relative_scores
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,16 @@ class GeneralizedResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Results on the unseen classes of a data set; shares between 0 and 1."""
+    """Results on the unseen classes of a data set; shares between 0 and 1.
+
+    `mean_average_precision` ranks rows by their scores, as the paper does; the relative one by
+    their scores against the other unseen classes, as `rank(..., against="unseen")` does.
+    """
 
     per_class_accuracy: float
     per_image_accuracy: float
     mean_average_precision: float
+    relative_mean_average_precision: float
     chance: float
     rows: int
     seconds: float
@@ -77,6 +83,9 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
         per_class_accuracy=metrics.per_class_accuracy(y, predicted),
         per_image_accuracy=metrics.per_image_accuracy(y, predicted),
         mean_average_precision=metrics.mean_average_precision(y, scores, names),
+        relative_mean_average_precision=metrics.mean_average_precision(
+            y, relative_scores(scores), names
+        ),
         chance=1 / names.size,
         rows=y.size,
         seconds=seconds,

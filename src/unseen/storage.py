@@ -26,9 +26,10 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.row_kernel import RowKernel
 
 FORMAT = 1
-_SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling}
+_SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling, "row kernel": RowKernel}
 
 
 def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:

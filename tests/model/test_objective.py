@@ -9,18 +9,18 @@ import pytest
 
 from tests.oracles.joint import objective, scaled_rows
 from unseen.model.objective import Codes, Weights, joint_objective, pair_total
-from unseen.pairs import pair_weights
+from unseen.pairs import pair_weights, row_weights
 from unseen.preprocessing import RowScaling
 from unseen.training.rows import TrainingRows
 
 
-def problem(loss: str, bias_scale: float, dtype: Any, seed: int = 0) -> Any:
+def problem(loss: str, bias_scale: float, dtype: Any, seed: int = 0, uneven: bool = False) -> Any:
     rng = np.random.default_rng(seed)
     C, N, d_s, d_t, h_s, h_t = 5, 13, 4, 6, 3, 4
     draw = lambda *shape: rng.standard_normal(shape).astype(dtype)  # noqa: E731
     S, X, labels = draw(C, d_s), draw(N, d_t) + dtype(1), rng.integers(0, C, N)
     codes = Codes(draw(C, h_s), draw(N, h_t), draw(d_s, h_s), draw(d_t, h_t), draw(h_s, h_t), 0.3)
-    pairs = pair_weights(N, C, 3.0)
+    pairs = pair_weights(N, C, 3.0, row_weights(labels, 0.5) if uneven else None)
     weights = Weights(0.2, 0.7, 0.4, 1.3, 0.05, pairs, loss, bias_scale)
     return S, X, labels, codes, weights
 
@@ -29,10 +29,11 @@ def problem(loss: str, bias_scale: float, dtype: Any, seed: int = 0) -> Any:
 @pytest.mark.parametrize("bias_scale", [0.0, 1.0, 2.5])
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float32, 1e-5), (np.float64, 1e-12)])
 @pytest.mark.parametrize("unit_length", [False, True])
+@pytest.mark.parametrize("uneven", [False, True])
 def test_equals_the_double_loop(
-    loss: str, bias_scale: float, dtype: Any, rtol: float, unit_length: bool
+    loss: str, bias_scale: float, dtype: Any, rtol: float, unit_length: bool, uneven: bool
 ) -> None:
-    S, X, labels, codes, weights = problem(loss, bias_scale, dtype)
+    S, X, labels, codes, weights = problem(loss, bias_scale, dtype, uneven=uneven)
     scaling = RowScaling.fit(X, unit_length, True, unit_scale=True)
     found = joint_objective(S, TrainingRows(X, scaling), labels, codes, weights)
     slow = objective(S, scaled_rows(X, scaling), labels, codes, weights)

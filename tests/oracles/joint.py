@@ -38,6 +38,7 @@ def objective(S: Any, X: Any, labels: Any, codes: Any, weights: Any) -> Parts:
             own = labels[j] == i
             score = zi @ W @ zj + b
             omega = w.pairs.pos if own else w.pairs.neg
+            omega *= 1.0 if w.pairs.rows is None else w.pairs.rows[j]
             pairs += omega * loss_of(score if own else -score, w.loss)
     penalty = 0.5 * w.similarity * np.sum(W**2)
     if w.bias_scale > 0:

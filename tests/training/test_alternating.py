@@ -35,6 +35,7 @@ def start(
     penalty: float = 1e-2,
     tol: float = 1e-3,
     n_atoms: int | None = None,
+    uneven: bool = False,
 ) -> Training:
     """Six classes of eight rows, all blocks free to move; `order` and `classes` permute them."""
     data = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, random_state=seed, dtype=dtype)
@@ -46,7 +47,8 @@ def start(
     if classes is not None:
         S, labels = S[classes], np.argsort(classes)[labels]
     rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
-    pairs = pair_weights(labels.size, 6, 3.0)
+    row_scale = np.linspace(0.2, 1.8, labels.size) if uneven else None
+    pairs = pair_weights(labels.size, 6, 3.0, row_scale)
     weights = Weights(0.2, 0.5, 0.2, target_fit, penalty, pairs, loss, bias_scale)
     B = source_dictionary(S, n_atoms, 0)
     D = target_dictionary(rows, 5, 0)
@@ -61,15 +63,15 @@ def brute_force(training: Training, codes: Codes | None = None) -> float:
     return sum(objective(training.S, X, training.labels, codes, training.weights))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("dtype", "uneven"), [(np.float32, False), (np.float64, True)])
 @pytest.mark.parametrize(
     ("source_set", "loss", "bias_scale", "inertia"),
     list(product(SETS, LOSSES, (0.0, 1.0), (0.0, 10.0))),
 )
 def test_no_block_raises_the_objective(
-    source_set: str, loss: str, bias_scale: float, inertia: float, dtype: Any
+    source_set: str, loss: str, bias_scale: float, inertia: float, dtype: Any, uneven: bool
 ) -> None:
-    training = start(source_set, loss, bias_scale, inertia, dtype)
+    training = start(source_set, loss, bias_scale, inertia, dtype, uneven=uneven)
     values, moved = [("start", brute_force(training))], {}
     last = {"codes": training.codes}
 

@@ -93,6 +93,13 @@ def retrieve(
         Path | None, typer.Option("--out", "-o", help="Write the ranking to this .csv file.")
     ] = None,
     classes: NewClasses = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            help="Classes that compete for the rows: unseen, seen, all, or names separated by "
+            "commas. Finds more where classes are alike."
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Find the rows that fit the description of a class best.
@@ -103,7 +110,8 @@ def retrieve(
     model, X, labels = _model_and_rows(model_file, features, classes)
     wanted = _class_name(name, model)
     with working(f"ranking {X.shape[0]:,} rows"):
-        ranking = model.rank(wanted, X, min(k, X.shape[0]))
+        rivals = _candidate_names(against, model) if against else None
+        ranking = model.rank(wanted, X, min(k, X.shape[0]), rivals)
     known = [] if labels is None else [labels[ranking.rows].tolist()]
     lines = (
         [place, *found]

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed, nearest
+from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.names import as_names
 
@@ -128,11 +129,22 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
             scores.append(np.take_along_axis(block, best, axis=1))
         return TopK(np.concatenate(names), np.concatenate(scores))
 
-    def rank(self, name: Any, X: Any, k: int | None = None) -> Ranking:
-        """Retrieval: the rows of X that fit the class `name` best, all of them or the first k."""
+    def rank(self, name: Any, X: Any, k: int | None = None, against: Any = None) -> Ranking:
+        """Retrieval: the rows of X that fit the class `name` best, all of them or the first k.
+
+        With `against` (candidates as in `predict`, such as "unseen") those compete for the rows: a
+        row that fits another of them better comes later, which finds more where classes are alike.
+        """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
-        scores = self.similarities(X, [name])[:, 0]
+        table = self._candidates([name])
+        if against is None:
+            scores = self.similarities(X, table)[:, 0]
+        else:
+            rivals = self._candidates(against)
+            others = rivals.names[rivals.names != table.names[0]]
+            joint = table.merge(rivals.select(others)) if others.size else table
+            scores = relative_scores(self.similarities(X, joint))[:, 0]
         k = scores.size if k is None else _checked_k(k, scores.size, "rows")
         best = np.argsort(-scores, kind="stable")[:k]
         return Ranking(best, scores[best])
@@ -181,6 +193,17 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         """The parameters worth tuning and the values to try."""
         return {}
 
+    @classmethod
+    def paper_grid(cls) -> dict[str, list[Any]]:
+        """What `tune` tries with protocol "paper"; differs for the paper's own method alone."""
+        return cls.default_grid()
+
+    @property
+    def test_time_parameters(self) -> frozenset[str]:
+        """Parameters that a fitted model obeys without a new fit: `tune` fits once for all of their
+        values. A method that has some checks them in `_check_parameters`."""
+        return frozenset()
+
     # -- what a method gives --------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
@@ -191,6 +214,9 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define _class_codes")
+
+    def _check_parameters(self) -> None:
+        """An error if a parameter cannot be used; asked when one is changed after `fit`."""
 
     def _prepare(self, table: ClassTable) -> Any:
         return self._class_codes(table)

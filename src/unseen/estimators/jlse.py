@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,12 +16,14 @@ from unseen.estimators.base import (
     check_whole,
 )
 from unseen.estimators.explanation import Explanation, explain
-from unseen.inference.decision import class_levels, decision_scores
-from unseen.inference.embedding import Away, embed_classes, embed_rows, margin_bias
+from unseen.inference.embedding import Away, margin_bias
+from unseen.inference.latent import Candidates, Latent, TestTime
+from unseen.metrics import per_class_accuracy
 from unseen.model.objective import Codes, Weights
-from unseen.model.terms import LOSSES, minus_log_p_B, similarity_scores
-from unseen.pairs import pair_weights
+from unseen.model.terms import LOSSES
+from unseen.pairs import pair_weights, row_weights
 from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.row_kernel import RowKernel
 from unseen.selection import ClassHoldout
 from unseen.solvers.source_codes import SETS
 from unseen.threads import threads_for
@@ -33,7 +35,10 @@ from unseen.training.rows import TrainingRows
 _AUTO_PENALTY = 4e-5
 # Algorithm 4 is cheap, and what it finds for a class should not depend on the other candidates.
 _TEST_TOL = 1e-4
-_KEPT = 8
+_MOST_KEPT = 8
+_TEST_TIME = frozenset(
+    ("test_embedding", "test_source_fit", "test_target_fit", "class_offset", "decision", "link")
+)
 
 
 class JLSE(ZeroShotClassifier):
@@ -60,7 +65,11 @@ class JLSE(ZeroShotClassifier):
     loss : "squared_hinge" or "hinge" (the paper).
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
         "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight.
+    balance : rows of a class with n rows weigh n^-balance: 0 counts rows (the paper), 1 classes.
     fit_bias : learn the scalar b, which rows without their mean need; else b = 0 (the paper).
+    row_kernel : "gauss" puts D among the features of a Gaussian kernel (of `kernel_width` median
+        distances, from `n_landmarks` training rows); "linear" among the rows themselves (the
+        paper).
     max_iter : rounds of Algorithm 2; 0 leaves the codes as they begin ("init." in the paper).
     tol : stop when a round lowers J by less than this share.
     early_stopping : choose the number of rounds, up to `max_iter`, by accuracy on a fifth of the
@@ -68,7 +77,7 @@ class JLSE(ZeroShotClassifier):
     dictionary_inertia : η, how much B keeps to its place in a round; 0 is the paper.
     test_embedding : "algorithm 4", or "init" for the data fit alone.
     test_source_fit, test_target_fit : λ2s and λ2t in Algorithm 4; the smaller, the stronger its
-        hinges.
+        hinges. The first is λ2s in decision 2 too.
     test_margin : share of negative training pairs that keep their margin in Algorithm 4; None for
         the margin of training (the paper).
     class_offset : how much of its level on the training rows is taken off the scores of an unseen
@@ -94,7 +103,7 @@ class JLSE(ZeroShotClassifier):
 
     def __init__(
         self,
-        n_target_atoms: int = 384,
+        n_target_atoms: int = 800,
         *,
         n_source_atoms: int | None = None,
         source_set: str = "affine",
@@ -105,16 +114,20 @@ class JLSE(ZeroShotClassifier):
         similarity_penalty: float | str = "auto",
         loss: str = "squared_hinge",
         positive_weight: float | str = 5.0,
+        balance: float = 0.5,
         fit_bias: bool = True,
+        row_kernel: str = "gauss",
+        kernel_width: float = 0.8,
+        n_landmarks: int = 1600,
         max_iter: int = 2,
         tol: float = 0.0,
         early_stopping: bool = False,
         dictionary_inertia: float = 10.0,
         test_embedding: str = "algorithm 4",
-        test_source_fit: float = 0.06,
-        test_target_fit: float = 6.0,
+        test_source_fit: float = 1.0,
+        test_target_fit: float = 20.0,
         test_margin: float | None = 0.99,
-        class_offset: float = 0.5,
+        class_offset: float = 0.6,
         decision: int = 2,
         link: str = "margin",
         calibration: float | str | None = "holdout",
@@ -137,7 +150,11 @@ class JLSE(ZeroShotClassifier):
         self.similarity_penalty = similarity_penalty
         self.loss = loss
         self.positive_weight = positive_weight
+        self.balance = balance
         self.fit_bias = fit_bias
+        self.row_kernel = row_kernel
+        self.kernel_width = kernel_width
+        self.n_landmarks = n_landmarks
         self.max_iter = max_iter
         self.tol = tol
         self.early_stopping = early_stopping
@@ -164,8 +181,10 @@ class JLSE(ZeroShotClassifier):
         """JLSE with the choices of the paper; further parameters go on top."""
         choices = {
             "source_set": "simplex",
+            "row_kernel": "linear",
             "loss": "hinge",
             "positive_weight": "uniform",
+            "balance": 0.0,
             "fit_bias": False,
             "center": False,
             "center_classes": False,
@@ -179,10 +198,34 @@ class JLSE(ZeroShotClassifier):
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
         return {
-            "similarity_penalty": ["auto", 2e-5, 4e-5, 1e-4, 2e-4],
+            "similarity_penalty": ["auto", 2e-5, 1e-4],
             "max_iter": [0, 2],
             "test_embedding": ["init", "algorithm 4"],
+            "test_source_fit": [0.3, 1.0, 2.0],
         }
+
+    @classmethod
+    def paper_grid(cls) -> dict[str, list[Any]]:
+        """What the paper tunes: 192 settings, for which 48 fits a split are enough.
+
+        λ2s and λ1s/λ2s, λ_W, the size of D, the rounds of Algorithm 2, and λ2s and λ2t in
+        Algorithm 4, which set the weight of its hinges.
+        """
+        return {
+            "source_fit": [0.2, 2.0],
+            "source_shrinkage": [0.1, 1.0],
+            "similarity_penalty": [1e-5, 4e-5, 2e-4],
+            "n_target_atoms": [200, 800],
+            "max_iter": [0, 2],
+            "test_source_fit": [0.3, 1.0],
+            "test_target_fit": [6.0, 20.0],
+        }
+
+    @property
+    def test_time_parameters(self) -> frozenset[str]:
+        # Both of these use codes of test time while they fit.
+        learned = self.calibration == "holdout" and self.generalized
+        return frozenset() if self.early_stopping or learned else _TEST_TIME
 
     # -- training -------------------------------------------------------------------------------
 
@@ -198,24 +241,33 @@ class JLSE(ZeroShotClassifier):
             table.vectors, self.unit_classes, self.center_classes
         )
         S = self.class_scaling_(table.vectors).astype(X.dtype)
-        rows = TrainingRows(X, self.scaling_)
+        rows = self._training_rows(X)
         D = target_dictionary(rows, self.n_target_atoms, self.random_state)
-        n_rounds = self._choose_rounds(X, labels, S, D) if self.early_stopping else self.max_iter
-        training = self._train(S, rows, labels, D, n_rounds)
+        n_rounds = self._choose_rounds(rows, labels, S, D) if self.early_stopping else self.max_iter
+        training = self._start(S, rows, labels, D)
+        training.run(n_rounds, self.tol, callback=_announcer(training) if self.verbose else None)
         self._keep(training)
         self.calibration_ = (
-            learn_calibration(self, training, D)
+            learn_calibration(training, D, self._start, self._latent, self.random_state)
             if self.calibration == "holdout"
             else float(self.calibration or 0.0)
         )
 
-    def _train(
-        self, S: np.ndarray, rows: TrainingRows, labels: np.ndarray, D: np.ndarray, n_rounds: int
-    ) -> Training:
-        """Algorithm 2 from the initial dictionaries."""
-        training = self._start(S, rows, labels, D)
-        training.run(n_rounds, self.tol, callback=_announcer(training) if self.verbose else None)
-        return training
+    def _training_rows(self, X: np.ndarray) -> TrainingRows:
+        """Training rows in the space in which D lies: as they are, or features of the kernel."""
+        if self.row_kernel == "linear":
+            self.kernel_ = None
+            return TrainingRows(X, self.scaling_)
+        self.kernel_, features = RowKernel.fit(
+            X,
+            self.scaling_,
+            width=self.kernel_width,
+            n_landmarks=self.n_landmarks,
+            n_features=self.n_target_atoms,
+            center=self.center,
+            random_state=self.random_state,
+        )
+        return TrainingRows(features, RowScaling(False, None))
 
     def _start(
         self, S: np.ndarray, rows: TrainingRows, labels: np.ndarray, D: np.ndarray
@@ -228,7 +280,9 @@ class JLSE(ZeroShotClassifier):
             target_shrink=self.target_shrinkage * self.target_fit,
             target_fit=self.target_fit,
             similarity=1.0,
-            pairs=pair_weights(labels.size, S.shape[0], self.positive_weight),
+            pairs=pair_weights(
+                labels.size, S.shape[0], self.positive_weight, row_weights(labels, self.balance)
+            ),
             loss=self.loss,
             bias_scale=float(self.fit_bias),
         )
@@ -245,7 +299,7 @@ class JLSE(ZeroShotClassifier):
         return training
 
     def _choose_rounds(
-        self, X: np.ndarray, labels: np.ndarray, S: np.ndarray, D: np.ndarray
+        self, rows: TrainingRows, labels: np.ndarray, S: np.ndarray, D: np.ndarray
     ) -> int:
         """The number of rounds after which held-out seen classes are recognised best."""
         if S.shape[0] < 4:
@@ -253,17 +307,16 @@ class JLSE(ZeroShotClassifier):
                 "early_stopping holds out two seen classes and trains on two or more, so it needs "
                 f"at least 4; there are {S.shape[0]}"
             )
-        kept, held = next(ClassHoldout(0.2, 1, self.random_state).split(X, labels))
+        kept, held = next(ClassHoldout(0.2, 1, self.random_state).split(labels, labels))
         names, inside = np.unique(labels[kept], return_inverse=True)
         others = np.setdiff1d(labels, names)
-        training = self._start(S[names], TrainingRows(X, self.scaling_, kept), inside, D)
-        test_rows = TrainingRows(X, self.scaling_, held)
+        training = self._start(S[names], rows.select(kept), inside, D)
         accuracies = []
         for _ in range(self.max_iter + 1):
-            self._keep(training)
-            scores = self._unseen_scores(test_rows.project(self.target_dictionary_), S[others])
-            right = others[scores.argmax(axis=1)] == labels[held]
-            accuracies.append(np.mean([right[labels[held] == c].mean() for c in others]))
+            latent = self._latent(training)
+            candidates = latent.candidates(S[others], np.full(others.size, -1))
+            scores = latent.scores(rows.select(held).project(training.D), candidates)
+            accuracies.append(per_class_accuracy(labels[held], others[scores.argmax(axis=1)]))
             if len(accuracies) <= self.max_iter:
                 training.run_round()
         return int(np.argmax(accuracies))
@@ -277,131 +330,87 @@ class JLSE(ZeroShotClassifier):
         self.negative_weight_ = float(training.weights.pairs.neg)
         self.history_ = np.array([[*parts, parts.total] for parts in training.history])
         self.n_iter_ = training.n_rounds
-        self._embedded = {}
+        self._kept = {}
 
     # -- test time ------------------------------------------------------------------------------
 
-    @property
-    def _codes(self) -> Codes:
-        return Codes(
-            self.source_codes_, self.target_codes_, self.source_dictionary_,
-            self.target_dictionary_, self.similarity_, self.bias_,
-        )  # fmt: skip
-
-    @property
-    def _away(self) -> Away | None:
-        """What Algorithm 4 needs, or None where codes come from the data fit alone."""
-        if self.test_embedding == "init":
-            return None
-        return Away(
-            self.test_source_fit, self.test_target_fit, self.negative_weight_, self.test_bias_,
+    def _choices(self, negative_weight: float, test_bias: float) -> TestTime:
+        away = Away(
+            self.test_source_fit, self.test_target_fit, negative_weight, test_bias,
             self.loss, min(self.block_tol, _TEST_TOL),
         )  # fmt: skip
+        return TestTime(
+            source_set=self.source_set,
+            source_shrinkage=self.source_shrinkage,
+            target_shrinkage=self.target_shrinkage,
+            source_fit=self.test_source_fit,
+            away=None if self.test_embedding == "init" else away,
+            class_offset=self.class_offset,
+            decision=self.decision,
+            link=self.link,
+            loss=self.loss,
+        )
+
+    def _latent(self, training: Training) -> Latent:
+        """What training has found so far, as it would be used at test time."""
+        bias = margin_bias(training.codes, training.labels, self.test_margin)
+        return Latent(training.codes, self._choices(float(training.weights.pairs.neg), bias))
+
+    @property
+    def _fitted(self) -> Latent:
+        """The fitted model; it and the last few sets of candidates are kept, which makes single
+        rows fast. A parameter of test time that is changed after `fit` makes it anew."""
+        kept: dict[Any, Any] = vars(self).setdefault("_kept", {})
+        choices = self._choices(self.negative_weight_, self.test_bias_)
+        if "latent" not in kept or kept["latent"].choices != choices:
+            codes = Codes(
+                self.source_codes_, self.target_codes_, self.source_dictionary_,
+                self.target_dictionary_, self.similarity_, self.bias_,
+            )  # fmt: skip
+            kept.clear()
+            kept["latent"] = Latent(codes, choices)
+        return kept["latent"]
 
     def _project(self, X: np.ndarray) -> np.ndarray:
-        return self.scaling_(X) @ self.target_dictionary_.astype(X.dtype, copy=False)
-
-    def _embed(self, XD: np.ndarray, away: Away | None) -> np.ndarray:
-        """Codes of projected rows; D'D is computed once, which is what a single row waits for."""
-        kept: dict[Any, Any] = vars(self).setdefault("_embedded", {})
-        if "D'D" not in kept:
-            kept["D'D"] = self.target_dictionary_.T.astype(np.float64) @ self.target_dictionary_
-        with threads_for(XD.size * self.source_codes_.shape[0]):
-            return embed_rows(XD, self._codes, self.target_shrinkage, away, kept["D'D"])
+        scaled = self.scaling_(X)
+        features = scaled if self.kernel_ is None else self.kernel_(scaled)
+        return features @ self.target_dictionary_.astype(X.dtype, copy=False)
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return self._embed(self._project(X), self._away)
+        return self._fitted.embed_rows(self._project(X))
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
-        """Trained codes of seen classes, test-time codes of all others."""
-        is_seen = self._is_seen(table)
-        codes = np.empty((table.n_classes, self.similarity_.shape[0]), self.similarity_.dtype)
-        codes[is_seen] = self.source_codes_[
-            np.searchsorted(self.seen_classes_, table.names[is_seen])
-        ]
-        if not is_seen.all():
-            S = self._describe(table)[~is_seen]
-            codes[~is_seen] = embed_classes(
-                S, self._codes, self.source_shrinkage, self.source_set, self._away
-            )
-        return codes
+        return self._prepare(table).codes
 
-    def _is_seen(self, table: ClassTable) -> np.ndarray:
-        """Which classes were trained; under another description a class is a new one."""
-        is_seen = np.isin(table.names, self.seen_classes_)
-        if is_seen.any():
-            known = self.class_table_.select(table.names[is_seen]).vectors
-            is_seen[is_seen] = np.isclose(table.vectors[is_seen], known).all(axis=1)
-        return is_seen
+    def _prepare(self, table: ClassTable) -> Candidates:
+        """Embed the candidates: trained codes of seen classes, test-time codes of all others."""
+        latent, key = self._fitted, (table.names.tobytes(), table.vectors.tobytes())
+        if key not in self._kept:
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.pop(list(self._kept)[1], None)
+            self._kept[key] = latent.candidates(self._describe(table), self._number_if_seen(table))
+        return self._kept[key]
+
+    def _number_if_seen(self, table: ClassTable) -> np.ndarray:
+        """The number of each class in training, -1 for others and for one described anew."""
+        known = self.class_table_.select(self.seen_classes_).vectors
+        number = np.searchsorted(self.seen_classes_, table.names)
+        number = np.minimum(number, self.seen_classes_.size - 1)
+        is_seen = self.seen_classes_[number] == table.names
+        is_seen &= np.isclose(table.vectors, known[number]).all(axis=1)
+        return np.where(is_seen, number, -1)
 
     def _describe(self, table: ClassTable) -> np.ndarray:
         return self.class_scaling_(table.vectors).astype(self.similarity_.dtype)
 
-    def _prepare(self, table: ClassTable) -> _Prepared:
-        """Embed the candidates; the last few sets are kept, so that single rows come back fast."""
-        kept: dict[Any, Any] = vars(self).setdefault("_embedded", {})
-        key = (
-            table.names.tobytes(), table.vectors.tobytes(), self._away, self.decision,
-            self.source_set, self.source_shrinkage, self.test_source_fit, self.class_offset,
-        )  # fmt: skip
-        prepared = kept.get(key)
-        if prepared is None:
-            codes = self._class_codes(table)
-            fit = self._fit_of(self._describe(table), codes)
-            if len(kept) >= _KEPT:
-                kept.pop(next(iter(kept)), None)
-            is_seen = self._is_seen(table)
-            offset = np.where(is_seen, 0.0, self._offsets(codes))
-            kept[key] = prepared = _Prepared(codes, fit, offset, is_seen)
-        return prepared
-
     def _n_codes(self) -> int:
         return self.similarity_.shape[1]
 
-    def _fit_of(self, S: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
-        """-log p_B of each class for decision 2."""
-        if self.decision == 1:
-            return None
-        fit = self.test_source_fit
-        return minus_log_p_B(S, codes, self.source_dictionary_, self.source_shrinkage * fit, fit)
-
-    def _score(self, X: np.ndarray, prepared: _Prepared) -> np.ndarray:
-        """Scores of all candidates; the rows' codes are away from seen classes for unseen ones."""
-        XD = self._project(X)
-        scores = np.empty((X.shape[0], prepared.is_seen.size), dtype=X.dtype)
-        for seen in np.unique(prepared.is_seen):
-            here = prepared.is_seen == seen
-            fit = None if prepared.fit is None else prepared.fit[here]
-            away = None if seen else self._away
-            scores[:, here] = self._decide(XD, prepared.codes[here], fit, away)
-        scores -= prepared.offset.astype(scores.dtype)
+    def _score(self, X: np.ndarray, prepared: Candidates) -> np.ndarray:
+        scores = self._fitted.scores(self._project(X), prepared)
         if prepared.is_seen.any() and not prepared.is_seen.all():
             scores[:, prepared.is_seen] -= scores.dtype.type(self.calibration_)
         return scores
-
-    def _decide(
-        self, XD: np.ndarray, codes: np.ndarray, fit: np.ndarray | None, away: Away | None
-    ) -> np.ndarray:
-        rows = self._embed(XD, away)
-        raw = similarity_scores(codes, rows, self.similarity_, self.bias_)
-        return decision_scores(raw, self.loss, self.link, fit)
-
-    def _unseen_scores(self, XD: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """Scores of projected rows with scaled descriptions of classes without training rows."""
-        codes = embed_classes(S, self._codes, self.source_shrinkage, self.source_set, self._away)
-        scores = self._decide(XD, codes, self._fit_of(S, codes), self._away)
-        return scores - self._offsets(codes).astype(scores.dtype)
-
-    def _offsets(self, codes: np.ndarray) -> np.ndarray:
-        """What is taken off the scores of classes without training rows."""
-        if self.class_offset == 0:
-            return np.zeros(codes.shape[0])
-        return self.class_offset * class_levels(self._codes, codes)
-
-    def _seen_scores(self, XD: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """Scores of projected rows with the classes of training, S being their descriptions."""
-        fit = self._fit_of(S, self.source_codes_)
-        return self._decide(XD, self.source_codes_, fit, None)
 
     def score_pairs(self, S: Any, X: Any) -> np.ndarray:
         """F(x_s, x_t) of every source vector (C' x d_s) with every row (N' x d_t), N' x C'.
@@ -421,8 +430,7 @@ class JLSE(ZeroShotClassifier):
         table = self._candidates([name])
         row = np.concatenate(list(self._row_blocks(_as_row(x))))
         prepared = self._prepare(table)
-        away = None if prepared.is_seen[0] else self._away
-        code = self._embed(self._project(row), away)[0]
+        code = self._fitted.embed_rows(self._project(row), away=not prepared.is_seen[0])[0]
         return explain(
             name,
             prepared.codes[0],
@@ -441,12 +449,15 @@ class JLSE(ZeroShotClassifier):
             self.classes_ = np.sort(table.names)
 
     def _check_parameters(self) -> None:
-        for name in ("source_fit", "target_fit", "test_source_fit", "test_target_fit", "block_tol"):
+        for name in ("source_fit", "target_fit", "test_source_fit", "test_target_fit", "block_tol",
+                     "kernel_width"):  # fmt: skip
             check_positive(getattr(self, name), name)
         for name in ("source_shrinkage", "target_shrinkage", "tol", "dictionary_inertia",
                      "class_offset"):  # fmt: skip
             check_number(getattr(self, name), name, 0)
+        check_number(self.balance, "balance", 0, 1)
         check_whole(self.n_target_atoms, "n_target_atoms", 1)
+        check_whole(self.n_landmarks, "n_landmarks", 2)
         check_whole(self.max_iter, "max_iter", 0)
         if self.source_set != "simplex":
             check_positive(self.source_shrinkage, f"source_shrinkage of {self.source_set} codes")
@@ -462,6 +473,7 @@ class JLSE(ZeroShotClassifier):
         choices = {
             "source_set": SETS,
             "loss": LOSSES,
+            "row_kernel": ("gauss", "linear"),
             "test_embedding": ("algorithm 4", "init"),
             "decision": (1, 2),
             "link": ("margin", "saturating"),
@@ -478,15 +490,6 @@ def _as_row(x: Any) -> Any:
     if np.ndim(x) != 2 or len(x) != 1:
         raise InputError(f"explain takes one row, not an array of shape {np.shape(x)}")
     return x
-
-
-class _Prepared(NamedTuple):
-    """The candidates, embedded: codes (C' x h_s), -log p_B or None, offsets, which are seen."""
-
-    codes: np.ndarray
-    fit: np.ndarray | None
-    offset: np.ndarray
-    is_seen: np.ndarray
 
 
 def _announcer(training: Training) -> Callback:

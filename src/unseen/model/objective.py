@@ -77,10 +77,9 @@ def pair_total(codes: Codes, labels: np.ndarray, weights: PairWeights, loss: str
     for rows in row_blocks(labels.size, P.shape[1] * P.itemsize):
         scores = codes.Zt[rows] @ P + codes.Zt.dtype.type(codes.b)
         own = scores[np.arange(scores.shape[0]), labels[rows]]
-        negative = pair_loss(-scores, loss).sum(dtype=np.float64)
-        negative -= pair_loss(-own, loss).sum(dtype=np.float64)
-        positive = pair_loss(own, loss).sum(dtype=np.float64)
-        total += weights.pos * positive + weights.neg * negative
+        negative = pair_loss(-scores, loss).sum(axis=1, dtype=np.float64) - pair_loss(-own, loss)
+        losses = weights.pos * pair_loss(own, loss) + weights.neg * negative
+        total += losses.sum() if weights.rows is None else losses @ weights.rows[rows]
     return float(total)
 
 

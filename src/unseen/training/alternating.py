@@ -80,7 +80,13 @@ class Training:
     @property
     def _pairs(self) -> dict[str, Any]:
         w = self.weights
-        return {"w_pos": w.pairs.pos, "w_neg": w.pairs.neg, "loss": w.loss, "tol": self.options.tol}
+        return {
+            "w_pos": w.pairs.pos,
+            "w_neg": w.pairs.neg,
+            "row_scale": w.pairs.rows,
+            "loss": w.loss,
+            "tol": self.options.tol,
+        }
 
     def objective(self) -> ObjectiveParts:
         return joint_objective(self.S, self.rows, self.labels, self.codes, self.weights)

@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import numpy as np
-from sklearn.base import clone
 
+from unseen.inference.latent import Latent
 from unseen.metrics import seen_unseen_curve
 from unseen.selection import ClassHoldout
 from unseen.training.alternating import Training
 from unseen.training.rows import TrainingRows
 
-if TYPE_CHECKING:
-    from unseen.estimators.jlse import JLSE
-
 _FEWEST_CLASSES = 6
 _MOST_ROWS = 20_000
 
 
-def learn_calibration(model: JLSE, training: Training, D: np.ndarray) -> float:
+def learn_calibration(
+    training: Training,
+    D: np.ndarray,
+    start: Callable[[np.ndarray, TrainingRows, np.ndarray, np.ndarray], Training],
+    latent_of: Callable[[Training], Latent],
+    random_state: int,
+) -> float:
     """What to take off the scores of seen classes, so that unseen ones have a fair chance.
 
     A fifth of the seen classes play the unseen ones, and a fifth of the rows of the others the new
-    rows of seen classes. A model without joint training, on the initial dictionary D, is fitted on
-    what is left; the factor with the best harmonic mean of the two accuracies is taken. With fewer
-    than six classes it is 0.
+    rows of seen classes. A model without joint training (`start`), on the initial dictionary D, is
+    fitted on what is left; the factor with the best harmonic mean of the two accuracies is taken.
+    With fewer than six classes it is 0.
     """
-    labels, X = training.labels, training.rows.X
+    labels, S, rows = training.labels, training.S, training.rows
     if np.unique(labels).size < _FEWEST_CLASSES:
         return 0.0
-    train, new, held = _parts(labels, model.random_state)
+    train, new, held = _parts(labels, random_state)
     names, inside = np.unique(labels[train], return_inverse=True)
     others = np.setdiff1d(labels[held], names)
     new = new[np.isin(labels[new], names)]
     if names.size < 2 or new.size == 0:
         return 0.0
-    trial: Any = clone(model)
-    trial.scaling_ = model.scaling_
-    rows = TrainingRows(X, model.scaling_, train)
-    trial._keep(trial._start(training.S[names], rows, inside, D))
+    latent = latent_of(start(S[names], rows.select(train), inside, D))
+    classes = np.concatenate([names, others])
+    number = np.concatenate([np.arange(names.size), np.full(others.size, -1)])
     test = np.concatenate([new, held])
-    XD = TrainingRows(X, model.scaling_, test).project(D)
-    scores = np.hstack([
-        trial._seen_scores(XD, training.S[names]), trial._unseen_scores(XD, training.S[others])
-    ])  # fmt: skip
-    candidates = np.concatenate([names, others])
-    return float(seen_unseen_curve(labels[test], scores, candidates, names).best_factor)
+    scores = latent.scores(rows.select(test).project(D), latent.candidates(S[classes], number))
+    return float(seen_unseen_curve(labels[test], scores, classes, names).best_factor)
 
 
 def _parts(labels: np.ndarray, random_state: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -33,6 +33,10 @@ class TrainingRows:
         shift = np.zeros(self.n_columns) if scaling.mean is None else scaling.mean
         self._shift = (shift / scaling.scale).astype(self.dtype)
 
+    def select(self, rows: np.ndarray) -> TrainingRows:
+        """Some of these rows, in the order given."""
+        return TrainingRows(self.X, self.scaling, rows if self.index is None else self.index[rows])
+
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for rows in row_blocks(self.n_rows, self.n_columns * self.dtype.itemsize):
             yield rows, np.asarray(self.X[rows if self.index is None else self.index[rows]])
