@@ -19,11 +19,13 @@ import unseen
 from tests.common.birds import SEEN, UNSEEN, make_folder, write_classes
 from tests.common.command import Outcome, assert_one_sentence, run_unseen
 from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
-from unseen.cli import main, models
+from unseen.cli import main
+from unseen.cli import tune as tune_command
 from unseen.cli.output import show, show_json
 
 COMMANDS = [
-    "demo", "check", "fit", "tune", "predict", "retrieve", "evaluate", "methods", "datasets",
+    "demo", "check", "fit", "tune", "predict", "retrieve", "evaluate", "bench", "sweep", "methods",
+    "datasets",
 ]  # fmt: skip
 
 
@@ -101,7 +103,7 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(models, "open_dataset", interrupted)
+    monkeypatch.setattr(tune_command, "open_data", interrupted)
     assert run_unseen("tune", "digits").code == 130
 
 
@@ -291,15 +293,76 @@ def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any
     options = ["--set", "class_penalty=0.1", "--hold-out", 2, "--splits", 2]
     outcome = run_unseen("tune", folder, "--out", tmp_path / "m", *options, "--json")
     assert outcome.err == ""
-    means = [trial["mean"] for trial in outcome.json["trials"]]
-    assert means == sorted(means, reverse=True)
-    assert len(means) == len(ESZSL.default_grid()["row_penalty"])
+    trials = [(trial["splits"], trial["mean"]) for trial in outcome.json["trials"]]
+    assert trials == sorted(trials, reverse=True)
+    assert len(trials) == len(ESZSL.default_grid()["row_penalty"])
     best = ESZSL(class_penalty=0.1, **outcome.json["best"])
     best.fit(X[:56], np.repeat(SEEN, 7), classes=expected.class_table_)
     assert np.array_equal(unseen.load(tmp_path / "m").similarities(X), best.similarities(X))
-    shown = run_unseen("tune", folder, *options)
-    assert f"{100 * means[0]:.1f} %" in shown.out
-    assert "Nothing was saved" in shown.out
+    shown = run_unseen("tune", folder, *options).out
+    assert f"{100 * trials[0][1]:.1f} %" in shown
+    assert "Nothing was saved" in shown
+    row_penalty = outcome.json["best"]["row_penalty"]
+    assert f"--set class_penalty=0.1 --set row_penalty={row_penalty} --out FILE" in shown
+
+
+def test_tuning_tells_what_it_learned(folder: Path) -> None:
+    """The effects and the costs that are shown are those of the JSON, and of the library."""
+    options = ["--protocol", "paper", "--splits", 2, "--settings", 12]
+    found = run_unseen("tune", folder, *options, "--json").json
+    data = unseen.read_dataset(folder)
+    tuning = unseen.tune(
+        ESZSL(), *data.training_set(), classes=data.classes,
+        protocol="paper", cv=unseen.ClassHoldout(2, 2), n_settings=12,
+    )  # fmt: skip
+    assert [t["scores"] for t in found["trials"]] == [list(t.scores) for t in tuning.trials]
+    assert (found["strategy"], found["n_fits"], found["finished"]) == ("grid", 24, True)
+    shown = run_unseen("tune", folder, *options).out
+    assert "What each parameter did, on all splits" in shown
+    assert "Strategy grid: 24 fits in " in shown
+    assert "12 of 12 settings were scored on all splits." in shown
+    _, _, table = shown.partition("What each parameter did")
+    rows = [line.strip("│").split("│") for line in table.splitlines() if line.startswith("│")]
+    told = [(value.strip(), mean.strip(), chosen.strip()) for _, value, mean, *_, chosen in rows]
+    assert told == [
+        (str(e.value), f"{100 * e.mean:.1f} %", "chosen" if best == e.value else "")
+        for name, best in sorted(tuning.best_parameters.items())
+        for e in tuning.effects()[name]
+    ]
+    for name, effects in tuning.effects().items():
+        assert found["effects"][name] == [e._asdict() for e in effects]
+
+
+def test_a_budget_is_told_honestly(folder: Path) -> None:
+    found = run_unseen("tune", folder, "--budget", 1e-9, "--json").json
+    assert (found["n_fits"], found["finished"], found["budget"]) == (1, False, 1e-9)
+    assert [t["splits"] for t in found["trials"]] == [1] + 29 * [0]
+    shown = run_unseen("tune", folder, "--budget", 1e-9).out
+    assert "the budget ended the search: 1 of 30 settings were tried, 0 on all splits" in shown
+    assert "the best on 1 of 5." in shown
+    assert "not tried" in shown
+
+
+def test_many_parameters_stand_side_by_side(folder: Path) -> None:
+    options = ["--protocol", "paper", "--method", "jlse", "--settings", 4, "--splits", 1]
+    shown = run_unseen("tune", folder, *options, "--set", "n_target_atoms=8").out
+    assert "jlse: best 4 of 4 settings" in shown
+    row = next(line for line in shown.splitlines() if "similarity_penalty" in line)
+    assert len(row.replace("│", " ").split()) == 5
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--protocol", "papr", "--protocol must be one of 'default', 'paper', not 'papr'"),
+        ("--strategy", "random", "--strategy must be one of 'halving', 'grid', not 'random'"),
+        ("--budget", -1, "budget must be a number of seconds above 0, not -1"),
+    ],
+)
+def test_a_search_that_is_not_understood(
+    folder: Path, option: str, value: object, reason: str
+) -> None:
+    assert_one_sentence(run_unseen("tune", folder, option, value), reason)
 
 
 @pytest.mark.parametrize(

@@ -345,11 +345,11 @@ def test_one_unseen_class_is_told(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_warning_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def noisy(path: str) -> Any:
+    def noisy(path: str, split: str = "") -> Any:
         warnings.warn("the rows are few", stacklevel=1)
         return unseen.read_dataset(path)
 
-    monkeypatch.setattr(models, "open_dataset", noisy)
+    monkeypatch.setattr(models, "open_data", noisy)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         outcome = run_unseen("fit", folder, "--out", folder.parent / "warned.unseen")

@@ -11,13 +11,15 @@ from unseen.datasets import (
     digit_splits,
     load_digits_zero_shot,
     make_zero_shot,
+    open_dataset,
     read_dataset,
 )
 from unseen.errors import InputError
 from unseen.estimators import ESZSL, JLSE
 from unseen.protocols import evaluate
-from unseen.selection import ClassHoldout, tune
+from unseen.selection import ClassHoldout
 from unseen.storage import load
+from unseen.tuning import tune
 
 __all__ = [
     "ESZSL",
@@ -32,6 +34,7 @@ __all__ = [
     "load_digits_zero_shot",
     "make_zero_shot",
     "metrics",
+    "open_dataset",
     "read_dataset",
     "tune",
 ]

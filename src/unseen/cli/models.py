@@ -1,4 +1,4 @@
-"""Commands that make or measure a model: fit, tune, evaluate."""
+"""Commands that make or measure a model: fit, evaluate."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ import numpy as np
 import typer
 from safetensors import SafetensorError, safe_open
 
-from unseen import protocols, selection
+from unseen import protocols
 from unseen.cli.options import (
     Data,
     Json,
     Method,
     Model,
     Set,
+    Split,
     check_columns,
     check_out,
     in_order,
     load_model,
+    open_data,
 )
-from unseen.cli.output import percent, say, show, show_evaluation, show_json, working
-from unseen.datasets import ZeroShotDataset, open_dataset
+from unseen.cli.output import say, show_evaluation, show_json, working
+from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier, method
 
@@ -37,21 +39,22 @@ def fit(
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     method_name: Method = "eszsl",
     set_: Set = None,
+    split: Split = "",
     json: Json = False,
 ) -> None:
     """Train a model on the seen classes of a data set and save it.
 
     Example: unseen fit birds/ --method eszsl --set row_penalty=0.01 --out birds.unseen
     """
-    _check_model_out(out)
-    dataset = open_dataset(data)
-    model = method(method_name)(**_parameters(method(method_name), set_))
+    check_model_out(out)
+    dataset = open_data(data, split)
+    model = method(method_name)(**parameters(method(method_name), set_))
     X, y = dataset.training_set()
     start = time.perf_counter()
     with working(f"fitting {method_name} on {y.size:,} rows"):
         model.fit(X, y, classes=dataset.classes)
     seconds = time.perf_counter() - start
-    _save(model, dataset, out)
+    save(model, dataset, out)
     _report_fit(model, method_name, y.size, seconds, out, json)
 
 
@@ -70,71 +73,12 @@ def _report_fit(
         say("Every class of the table has rows. Give new classes to 'predict' with --classes.")
 
 
-def tune(
-    data: Data,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Save the best model, fitted on all rows.")
-    ] = None,
-    method_name: Method = "eszsl",
-    set_: Set = None,
-    hold_out: Annotated[
-        float, typer.Option(help="Classes held out each time: a number, or a share below 1.")
-    ] = 0.2,
-    splits: Annotated[int, typer.Option(min=1, help="How many times classes are held out.")] = 3,
-    scoring: Annotated[
-        str, typer.Option(help=" or ".join(selection.SCORINGS))
-    ] = "per_class_accuracy",
-    jobs: Annotated[int, typer.Option(help="Settings tried at once; -1 for all cores.")] = 1,
-    json: Json = False,
-) -> None:
-    """Choose parameters by holding out seen classes; the unseen ones take no part.
-
-    Example: unseen tune birds/ --out birds.unseen
-    """
-    _check_model_out(out)
-    dataset = open_dataset(data)
-    kind = method(method_name)
-    fixed = _parameters(kind, set_)
-    grid = {k: v for k, v in kind.default_grid().items() if k not in fixed}
-    X, y = dataset.training_set()
-    selection.n_held_out(hold_out, dataset.seen.size, "--hold-out")
-    tuning = selection.tune(
-        kind(**fixed), X, y, dataset.classes, grid,
-        cv=selection.ClassHoldout(hold_out, splits),
-        scoring=scoring, n_jobs=jobs, progress=not json,
-    )  # fmt: skip
-    if out is not None:
-        _save(tuning.estimator, dataset, out)
-    if json:
-        trials = [
-            {"parameters": t.parameters, "mean": t.mean, "scores": t.scores, "error": t.error}
-            for t in tuning.trials
-        ]
-        facts = {"scoring": scoring, "best": tuning.best_parameters, "trials": trials}
-        show_json(facts | {"out": None if out is None else str(out)})
-        return
-    _show_tuning(tuning, method_name)
-    say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
-        "Nothing was saved; --out FILE saves the best model.")  # fmt: skip
-
-
-def _show_tuning(tuning: selection.Tuning, name: str) -> None:
-    names = sorted({k for t in tuning.trials for k in t.parameters})
-    rows = [
-        [*(t.parameters.get(k, "") for k in names), t.error or f"{percent(t.mean)}",
-         "-" if t.error else percent(t.deviation)]
-        for t in tuning.trials[:10]
-    ]  # fmt: skip
-    title = f"{name}: best {len(rows)} of {len(tuning.trials)} settings on held-out seen classes"
-    show(title, [*names, tuning.scoring, "sd"], rows)
-
-
-def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
+def evaluate(model_file: Model, data: Data, split: Split = "", json: Json = False) -> None:
     """Measure a model on the unseen classes of a data set: recognition and retrieval.
 
     Example: unseen evaluate birds.unseen birds/
     """
-    (model, names), dataset = load_model(model_file), open_dataset(data)
+    (model, names), dataset = load_model(model_file), open_data(data, split)
     check_columns(model, dataset)
     X = in_order(dataset.X, dataset.feature_names, names, data)
     dataset = replace(dataset, X=X)
@@ -146,10 +90,10 @@ def evaluate(model_file: Model, data: Data, json: Json = False) -> None:
         show_evaluation(f"{type(model).__name__} on {dataset.name}", result)
 
 
-def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
+def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
     """Parameters from NAME=VALUE."""
     known = kind().get_params()
-    parameters = {}
+    values = {}
     for setting in settings or []:
         name, equals, text = setting.partition("=")
         if not equals:
@@ -159,8 +103,8 @@ def _parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> d
                 f"{kind.__name__} has no parameter {name!r}{nearest(name, known)}; "
                 f"it has {listed(known, len(known))}"
             )
-        parameters[name] = _value(name, text, known[name])
-    return parameters
+        values[name] = _value(name, text, known[name])
+    return values
 
 
 def _value(name: str, text: str, default: Any) -> Any:
@@ -178,7 +122,7 @@ def _value(name: str, text: str, default: Any) -> Any:
     return value
 
 
-def _check_model_out(out: Path | None) -> None:
+def check_model_out(out: Path | None) -> None:
     """A model may replace a model, but no other file of the user's."""
     check_out(out)
     if out is None or not os.path.exists(out):
@@ -195,7 +139,7 @@ def _check_model_out(out: Path | None) -> None:
         )
 
 
-def _save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
+def save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
     """Save a model with the names of its feature columns, where scikit-learn keeps them."""
     if dataset.feature_names is not None:
         model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)

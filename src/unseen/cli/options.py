@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
-from unseen.datasets import ZeroShotDataset
+from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.storage import load
@@ -17,7 +18,8 @@ from unseen.storage import load
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="A data set: a folder, a .npz file, or the name of an embedded one."
+        metavar="DATA",
+        help="A data set: a folder, a .npz file, or a name that 'unseen datasets' lists.",
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
@@ -32,6 +34,12 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
 ]
+Split = Annotated[
+    str,
+    typer.Option(
+        help="Which division into seen and unseen classes, where the data set comes with several."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program, not tables.")]
 Candidates = Annotated[
     str,
@@ -44,6 +52,14 @@ NewClasses = Annotated[
     Path | None,
     typer.Option("--classes", help="A class table with further classes that the model may name."),
 ]
+
+
+def open_data(data: str, split: str = "") -> ZeroShotDataset:
+    """A data set; what was odd about it is said on standard error."""
+    dataset = open_dataset(data, split or None)
+    for note in dataset.notes[1:]:
+        sys.stderr.write(f"Note: {note}\n")
+    return dataset
 
 
 def check_out(out: Path | None) -> None:

@@ -1,0 +1,189 @@
+"""The command that chooses parameters."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unseen import tuning
+from unseen.cli.models import check_model_out, parameters, save
+from unseen.cli.options import Data, Json, Method, Set, Split, open_data
+from unseen.cli.output import percent, say, show, show_json
+from unseen.errors import InputError, counted, listed
+from unseen.estimators import method
+from unseen.selection import ClassHoldout, n_held_out
+from unseen.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
+
+_SHOWN = 10
+# More letters of parameter names than a line has room for; so many settings stand side by side.
+_HEADER = 50
+_SHOWN_ACROSS = 6
+
+
+def tune(
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Save the best model, fitted on all rows.")
+    ] = None,
+    method_name: Method = "eszsl",
+    set_: Set = None,
+    split: Split = "",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="default, or paper: two classes held out, a larger grid, all of it on all splits."
+        ),
+    ] = "default",
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="halving: after each split the better half of the settings goes on; grid: all do."
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Begin no fit of the search after that.")
+    ] = None,
+    settings: Annotated[
+        int | None, typer.Option(min=1, help="Try at most so many settings, drawn at random.")
+    ] = None,
+    hold_out: Annotated[
+        float | None, typer.Option(help="Classes held out each time: a number, or a share below 1.")
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(min=1, help="How many times classes are held out.")
+    ] = None,
+    scoring: Annotated[str, typer.Option(help=" or ".join(SCORINGS))] = SCORINGS[0],
+    jobs: Annotated[int, typer.Option(help="Fits made at once; -1 for all cores.")] = 1,
+    json: Json = False,
+) -> None:
+    """Choose parameters by holding out seen classes; the unseen ones take no part.
+
+    Example: unseen tune birds/ --method jlse --budget 600 --out birds.unseen
+    """
+    check_model_out(out)
+    _check_choices(protocol, strategy)
+    dataset = open_data(data, split)
+    kind, preset = method(method_name), PROTOCOLS[protocol]
+    fixed = parameters(kind, set_)
+    grid = {k: v for k, v in getattr(kind, preset.grid)().items() if k not in fixed}
+    hold_out = preset.n_classes if hold_out is None else hold_out
+    n_held_out(hold_out, dataset.seen.size, "--hold-out")
+    X, y = dataset.training_set()
+    found = tuning.tune(
+        kind(**fixed), X, y, dataset.classes, grid,
+        protocol=protocol, strategy=strategy, budget=budget, n_settings=settings,
+        cv=ClassHoldout(hold_out, preset.n_splits if splits is None else splits),
+        scoring=scoring, n_jobs=jobs, progress=not json,
+    )  # fmt: skip
+    if out is not None:
+        save(found.estimator, dataset, out)
+    if json:
+        show_json(_facts(found) | {"out": None if out is None else str(out)})
+        return
+    _show(found, method_name)
+    chosen = _options({**fixed, **found.best_parameters})
+    say(f"Chosen: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
+    say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
+        "Nothing was saved; --out FILE saves the best model.")  # fmt: skip
+
+
+def _check_choices(protocol: str, strategy: str | None) -> None:
+    """Said by the names of the options, and before the data are read."""
+    if protocol not in PROTOCOLS:
+        raise InputError(f"--protocol must be one of {listed(PROTOCOLS)}, not {protocol!r}")
+    if strategy is not None and strategy not in STRATEGIES:
+        raise InputError(f"--strategy must be one of {listed(STRATEGIES)}, not {strategy!r}")
+
+
+def _facts(found: Tuning) -> dict[str, Any]:
+    """The search for a program."""
+    trials = [
+        {"parameters": t.parameters, "mean": t.mean, "scores": t.scores, "seconds": t.seconds,
+         "splits": t.n_splits, "error": t.error}
+        for t in found.trials
+    ]  # fmt: skip
+    effects = {name: [e._asdict() for e in values] for name, values in found.effects().items()}
+    names = ("scoring", "strategy", "n_splits", "n_fits", "budget", "spent", "finished")
+    facts = {name: getattr(found, name) for name in names}
+    return facts | {"best": found.best_parameters, "effects": effects, "trials": trials}
+
+
+def _show(found: Tuning, name: str) -> None:
+    """The search for a person: what it cost, the best settings, and what each parameter did."""
+    _show_best(found, name)
+    _show_effects(found)
+    say(_spent(found))
+
+
+def _show_best(found: Tuning, name: str) -> None:
+    """The best settings, one a line, or one a column where the parameters are many."""
+    names = list(found.effects())
+    wide = sum(map(len, names)) > _HEADER
+    trials = found.trials[: _SHOWN_ACROSS if wide else _SHOWN]
+    columns = [*names, found.scoring, "sd", "splits", "s"]
+    rows = [[*(t.parameters.get(k, "") for k in names), *_cells(t)] for t in trials]
+    if wide:
+        places = map(str, range(1, len(rows) + 1))
+        lines = [[place, *row] for place, row in zip(places, rows, strict=True)]
+        columns, *rows = zip(["place", *columns], *lines, strict=True)
+    show(
+        f"{name}: best {len(trials)} of {len(found.trials)} settings on held-out seen classes",
+        columns,
+        rows,
+    )
+
+
+def _show_effects(found: Tuning) -> None:
+    """What each parameter did; one that had a single value did nothing."""
+    best = found.best_parameters
+    rows = [
+        [name if k == 0 else "", effect.value, percent(effect.mean), percent(effect.best),
+         effect.n_settings, "chosen" if best.get(name) == effect.value else ""]
+        for name, effects in found.effects().items()
+        if len(effects) > 1
+        for k, effect in enumerate(effects)
+    ]  # fmt: skip
+    if not rows:
+        return
+    n_common = min(t.n_splits for t in found.trials if t.scores and t.error is None)
+    where = {1: "the first split", found.n_splits: "all splits"}
+    show(
+        f"What each parameter did, on {where.get(n_common, f'the first {n_common} splits')}",
+        ["parameter", "value", "mean score", "best score", "settings", ""],
+        rows,
+    )
+
+
+def _cells(trial: Trial) -> list[str]:
+    """The result of one setting; seconds are those of a split."""
+    if trial.error is not None:
+        return [trial.error, "-", str(trial.n_splits), "-"]
+    if not trial.scores:
+        return ["not tried", "-", "0", "-"]
+    seconds = sum(trial.seconds) / len(trial.seconds)
+    spread = percent(trial.deviation) if trial.n_splits > 1 else "-"
+    return [percent(trial.mean), spread, str(trial.n_splits), f"{seconds:.2g}"]
+
+
+def _spent(found: Tuning) -> str:
+    """What the search cost, and honestly what it left undone."""
+    cost = f"{counted(found.n_fits, 'fit')} in {found.spent:.1f} s"
+    if found.budget is not None:
+        cost += f" of {found.budget:g} s"
+    line = f"Strategy {found.strategy}: {cost}"
+    n_all = sum(t.n_splits == found.n_splits for t in found.trials)
+    if found.finished:
+        return f"{line}; {n_all} of {len(found.trials)} settings were scored on all splits."
+    best = found.trials[0].n_splits
+    return (
+        f"{line}; the budget ended the search: {found.n_tried} of {len(found.trials)} settings "
+        f"were tried, {n_all} on all splits, the best on {best} of {found.n_splits}."
+    )
+
+
+def _options(chosen: dict[str, Any]) -> str:
+    """Parameters as options of 'unseen fit'."""
+    return "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in chosen.items())

@@ -1,0 +1,178 @@
+"""Scoring settings split by split, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
+
+from unseen.classes import ClassTable
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.tuning.progress import Progress
+from unseen.tuning.result import Outcome, Trial, best_first
+from unseen.tuning.settings import Setting, by_fit, fit_key, with_parameters
+
+STRATEGIES = ("halving", "grid")
+# A split holds out few classes, so the last splits decide between more than one or two settings.
+_FEWEST = 4
+# A job is handed out when another ends and not before, as the budget is looked at then.
+_ONE_BY_ONE: Any = {"return_as": "generator", "batch_size": 1, "pre_dispatch": "n_jobs"}
+
+
+class Split(NamedTuple):
+    """Rows to train on and rows of the held-out classes; the table has the classes of both."""
+
+    X_train: Any
+    y_train: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    table: ClassTable
+
+
+class Search:
+    """Settings, each on as many splits as the strategy gives it.
+
+    "grid" gives all settings all splits. "halving" gives all of them the first split, and after
+    each split the better half goes on, but never fewer than four. Either way the splits are gone
+    through one after the other, better settings first: where the budget ends within a split, the
+    settings it left out are the less promising ones.
+    """
+
+    def __init__(
+        self,
+        estimator: ZeroShotClassifier,
+        settings: Sequence[Setting],
+        *,
+        scoring: str,
+        strategy: str,
+        budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.estimator, self.settings, self.scoring = estimator, settings, scoring
+        self.strategy, self.budget, self.n_jobs = strategy, budget, n_jobs
+        self.random_state, self.clock = random_state, clock
+        self.trials = [Trial(setting.parameters) for setting in settings]
+        self.n_fits, self.spent, self.finished = 0, 0.0, True
+
+    def run(
+        self, splits: Iterable[Split], n_splits: int, report: Callable[[Progress], Any] | None
+    ) -> None:
+        """Fill in `trials`, `n_fits`, `spent` and `finished`."""
+        begin, done = self.clock(), 0
+        alive = self._first_order()
+        with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
+            for k, split in enumerate(splits):
+                total = done + self._n_planned(len(alive), n_splits - k)
+                for n_scored in self._score_all(pool, alive, split, begin):
+                    done += n_scored
+                    self.spent = self.clock() - begin
+                    if report is not None:
+                        report(self._progress(done, total))
+                alive = self._survivors(alive)
+                if not (self.finished and alive):
+                    break
+
+    def _score_all(self, pool: Any, alive: list[int], split: Split, begin: float) -> Iterator[int]:
+        """Score settings on a split, and yield how many are done with each fit."""
+        fits = by_fit(self.settings, alive)
+        outcomes = pool(
+            delayed(score_settings)(
+                self.estimator, [self.settings[k].parameters for k in fit], split, self.scoring
+            )
+            for fit in self._affordable(fits, begin)
+        )
+        # In order, so that the result is the same whatever the number of jobs.
+        for fit, found in zip(fits, outcomes, strict=False):
+            for k, outcome in zip(fit, found, strict=True):
+                self.trials[k] = self.trials[k].after(outcome)
+            yield len(fit)
+
+    def _affordable(self, fits: list[list[int]], begin: float) -> Iterator[list[int]]:
+        """Fits until the budget is spent; the very first is always made, to have a result."""
+        for fit in fits:
+            spent = self.clock() - begin
+            if self.budget is not None and self.n_fits and spent >= self.budget:
+                self.finished = False
+                return
+            self.n_fits += 1
+            yield fit
+
+    def _first_order(self) -> list[int]:
+        """Shuffled, so that a budget that ends in the first split leaves no corner of the grid
+        untried; the fit of the estimator as it was given comes first."""
+        order = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
+        own = fit_key(self.estimator)
+        return sorted(order, key=lambda k: self.settings[k].fit_key != own)
+
+    def _survivors(self, alive: list[int]) -> list[int]:
+        """Those that go on to the next split, best first."""
+        able = [k for k in sorted(alive) if self.trials[k].error is None]
+        return best_first(self.trials, able)[: self._n_next(len(alive))]
+
+    def _n_next(self, n: int) -> int:
+        return n if self.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
+
+    def _n_planned(self, n: int, n_splits: int) -> int:
+        """How many scores n settings take on so many splits."""
+        total = 0
+        for _ in range(n_splits):
+            total, n = total + n, self._n_next(n)
+        return total
+
+    def _progress(self, done: int, total: int) -> Progress:
+        left = self.spent / done * (total - done)
+        if self.budget is not None:
+            left = max(0.0, min(left, self.budget - self.spent))
+        best = self.trials[best_first(self.trials, range(len(self.trials)))[0]]
+        return Progress(done, total, self.spent, left, best if best.scores else None)
+
+
+def score_settings(
+    estimator: ZeroShotClassifier,
+    settings: list[dict[str, Any]],
+    split: Split,
+    scoring: str,
+) -> list[Outcome]:
+    """Score settings that differ in parameters of test time alone, with one fit for all of them.
+
+    An error becomes the outcome of its setting, so that the others go on.
+    """
+    outcomes: list[Outcome] = []
+    model, fit_seconds = None, 0.0
+    for parameters in settings:
+        begin, shared = time.perf_counter(), fit_seconds
+        score, error = float("nan"), None
+        try:
+            wanted = with_parameters(estimator, parameters)
+            if model is None:
+                model = wanted.fit(split.X_train, split.y_train, classes=split.table)
+                fit_seconds = time.perf_counter() - begin
+            else:
+                _obey(model, wanted)
+            score = _score(model, split, scoring)
+        except (ValueError, TypeError, ArithmeticError) as caught:
+            error = f"{type(caught).__name__}: {caught}"
+        outcomes.append(Outcome(score, shared + time.perf_counter() - begin, error))
+    return outcomes
+
+
+def _obey(model: ZeroShotClassifier, wanted: ZeroShotClassifier) -> None:
+    """Give a fitted model the test-time parameters of another, all of them, as the model may have
+    some left from the setting before."""
+    values = wanted.get_params(deep=False)
+    model.set_params(**{name: values[name] for name in model.test_time_parameters})
+    model._check_parameters()
+
+
+def _score(model: ZeroShotClassifier, split: Split, scoring: str) -> float:
+    if scoring == "per_class_accuracy":
+        return per_class_accuracy(split.y_test, model.predict(split.X_test))
+    scores = model.similarities(split.X_test)
+    return mean_average_precision(split.y_test, scores, model.classes_)
