@@ -141,6 +141,17 @@ def read_entry(path: Path, outline: bool = False) -> ZeroShotDataset:
     return read_layout(path, layout, outline)
 
 
+def has_features(entry: Entry) -> bool:
+    """Can the data set be opened here, features and all? They are not read for the answer."""
+    if entry.path is None:
+        return False
+    try:
+        read_entry(entry.path, outline=True)
+    except (InputError, MissingExtraError):
+        return False
+    return True
+
+
 def split_file_facts(path: Path) -> dict[str, int]:
     """What att_splits.mat says by the sizes of its arrays, of a folder that lacks its features."""
     try:

@@ -1,0 +1,1 @@
+"""Benchmarks: any data sets, any methods, repeated trials, tables; and sweeps of one parameter."""

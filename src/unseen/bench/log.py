@@ -1,0 +1,61 @@
+"""Results as JSON lines: one line a method and trial, written whole, never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import InputError
+
+
+class Log:
+    """A file of results that a run can be killed on at any time and taken up again.
+
+    Lines are added in one write that reaches the disk before the next piece of work begins; a line
+    that was cut off is dropped when the file is opened again. If a line comes twice, the later one
+    counts.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._records: dict[str, dict[str, Any]] = {}
+        if path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                record = json.loads(line)
+                self._records[record["key"]] = record
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"line {number} of {self.path} is not a result of 'unseen bench'; choose "
+                    "another folder with --out"
+                ) from error
+        if len(whole) < len(content):
+            os.truncate(self.path, len(whole))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._records
+
+    def records(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+        """The records of these keys that are there, in their order."""
+        return [self._records[key] for key in keys if key in self._records]
+
+    def append(self, records: Sequence[dict[str, Any]]) -> None:
+        """Add lines, all or none."""
+        text = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        self._records |= {record["key"]: record for record in records}

@@ -1,0 +1,73 @@
+"""Run the jobs of a benchmark, each in a process of its own, and keep what is done."""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from unseen.bench.jobs import Job, run_job
+from unseen.bench.log import Log
+from unseen.errors import InputError
+
+Progress = Callable[[Job, int, int], None]
+
+
+def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict[Job, str]:
+    """Run the jobs whose results the log does not have yet; what failed, with its reason.
+
+    A process of its own gives each job a fresh memory, so that its peak is that of its method
+    alone. A job that fails does not stop the others, and is tried again by the next run.
+    """
+    failed = {}
+    for number, job in enumerate(jobs):
+        if all(job.key(label) in log for label in job.labels):
+            continue
+        if progress is not None:
+            progress(job, number, len(jobs))
+        try:
+            log.append(_in_own_process(job))
+        except JobError as error:
+            failed[job] = str(error)
+    return failed
+
+
+class JobError(RuntimeError):
+    """A job came to no result."""
+
+
+def _in_own_process(job: Job) -> list[dict[str, Any]]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    worker = context.Process(target=_work, args=(job, theirs), daemon=True)
+    worker.start()
+    theirs.close()
+    try:
+        outcome = ours.recv()
+    except EOFError:
+        worker.join()
+        raise JobError(
+            f"its process ended with code {worker.exitcode}, as it does when memory runs out"
+        ) from None
+    except BaseException:
+        worker.terminate()
+        raise
+    finally:
+        ours.close()
+    worker.join()
+    if isinstance(outcome, str):
+        raise JobError(outcome)
+    return outcome
+
+
+def _work(job: Job, connection: Connection) -> None:
+    """The results of a job, or one sentence on why there are none."""
+    try:
+        connection.send(run_job(job))
+    except InputError as error:
+        connection.send(str(error))
+    except Exception as error:
+        traceback.print_exc()
+        connection.send(f"{type(error).__name__}: {error}")

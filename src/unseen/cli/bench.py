@@ -1,0 +1,232 @@
+"""Commands that measure methods on data sets: bench and sweep."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from unseen import files
+from unseen.bench import tables
+from unseen.bench.jobs import ALL_VARIANTS, Job, plan
+from unseen.bench.log import Log
+from unseen.bench.run import run
+from unseen.bench.sweep import SIDES, Sweep, planned, run_sweep, sweep_table
+from unseen.bench.tuned import TUNING
+from unseen.cli.models import parameters
+from unseen.cli.options import Json, Set, Split
+from unseen.cli.output import say, show, show_json
+from unseen.datasets import CATALOGUE
+from unseen.datasets.catalogue import entries, has_features
+from unseen.errors import InputError, listed
+from unseen.estimators import METHODS, method
+from unseen.plots.canvas import svg
+from unseen.plots.curves import sweep_figure
+
+DataSets = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[DATA]...", help="Data sets: names of 'unseen datasets', or paths."),
+]
+Trials = Annotated[int, typer.Option(min=1, help="How many times each method is run.")]
+
+
+def bench(
+    data: DataSets = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            help=f"A method, repeatable; '{ALL_VARIANTS}' are the paper's (i) to (viii). "
+            "Without it, every method.",
+        ),
+    ] = None,
+    trials: Trials = 3,
+    tuning: Annotated[
+        str, typer.Option(help=f"How parameters are chosen: {', '.join(TUNING)}.")
+    ] = "default",
+    split: Split = "",
+    generalized: Annotated[
+        bool, typer.Option("--generalized", help="Let seen and unseen classes compete too.")
+    ] = False,
+    random_classes: Annotated[
+        int, typer.Option(min=0, help="Draw so many unseen classes anew in each trial.")
+    ] = 0,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="All tables of the paper, on the data sets at hand.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
+    ] = Path("bench-results"),
+    json: Json = False,
+) -> None:
+    """Measure methods on data sets: recognition, retrieval, time and memory, over several trials.
+
+    Results are kept in results.jsonl as they come; a run that was stopped goes on where it was.
+
+    Example: unseen bench digits -m eszsl -m jlse --random-classes 3 --trials 5
+    """  # fmt: skip
+    names = list(data or [])
+    if paper:
+        names += [name for name in _of_the_paper(json) if name not in names]
+        methods = methods or [*METHODS, ALL_VARIANTS]
+    if not names:
+        raise InputError("name a data set, as in 'unseen bench digits'; 'unseen datasets' lists "
+                         "them, and --paper takes those of the paper")  # fmt: skip
+    jobs = plan(
+        names, methods or list(METHODS), split=split, trials=trials, tuning=tuning,
+        generalized=generalized, random_classes=random_classes,
+    )  # fmt: skip
+    log = Log(out / "results.jsonl")
+    wanted = [job.key(label) for job in jobs for label in job.labels]
+    before = len(log.records(wanted))
+    with _progress(len(jobs), quiet=json) as advance:
+        failed = run(jobs, log, lambda job, done, _: advance(_described(job), done))
+    records = log.records(wanted)
+    made = tables.all_tables(records)
+    _write(out, made)
+    if json:
+        show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
+    else:
+        _show(made)
+        if before:
+            say(f"{before} of {len(wanted)} results were in {log.path} already.")
+        say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
+    if failed:
+        job, reason = next(iter(failed.items()))
+        raise InputError(f"{len(failed)} of {len(jobs)} runs failed, first {_described(job)}: "
+                         f"{reason}")  # fmt: skip
+
+
+def sweep(
+    parameter: Annotated[str, typer.Argument(help="The parameter to vary.")],
+    data: DataSets = None,
+    values: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
+    method_name: Annotated[str, typer.Option("--method", "-m", help="The method.")] = "jlse",
+    set_: Set = None,
+    trials: Trials = 3,
+    on: Annotated[
+        str, typer.Option(help=f"Classes to measure on: {' or '.join(SIDES)}.")
+    ] = "held-out",
+    split: Split = "",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
+    ] = Path("sweep-results"),
+    json: Json = False,
+) -> None:
+    """Accuracy against one parameter, as numbers and as a picture.
+
+    Example: unseen sweep n_target_atoms digits synthetic --values 10,20,40
+    """
+    if not data:
+        raise InputError("name a data set, as in 'unseen sweep n_target_atoms digits'")
+    chosen = planned(
+        parameter, _values(values), method_name=method_name,
+        fixed=parameters(method(method_name), set_), split=split, trials=trials, on=on,
+    )  # fmt: skip
+    log = Log(out / "results.jsonl")
+    total = len(data) * trials * len(chosen.values)
+    with _progress(total, quiet=json) as advance:
+        records = run_sweep(chosen, data, log, lambda what, done, _: advance(what, done))
+    table = sweep_table(chosen, records)
+    _write(out, [table], _figure(chosen, records))
+    if json:
+        show_json({"results": records})
+        return
+    _show([table])
+    say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
+
+
+def _values(text: str) -> list[Any]:
+    values = []
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        try:
+            values.append(ast.literal_eval(word))
+        except (ValueError, SyntaxError):
+            values.append(word)
+    return values
+
+
+def _figure(chosen: Sweep, records: Sequence[dict[str, Any]]) -> Any:
+    lines = {}
+    for name in dict.fromkeys(r["data"] for r in records):
+        shares = [
+            [r["per_class_accuracy"] for r in records if r["data"] == name and r["value"] == value]
+            for value in chosen.values
+        ]
+        means, spreads = [np.mean(s) for s in shares], [np.std(s) for s in shares]
+        lines[name] = (chosen.values, means, spreads)
+    return sweep_figure(chosen.parameter, lines)
+
+
+def _of_the_paper(quiet: bool) -> list[str]:
+    """The data sets of the paper that are on this machine; those that are not are named."""
+    present, missing = [], []
+    for benchmark in CATALOGUE:
+        if benchmark.paper is None:
+            continue
+        here = [e.name for e in entries() if e.benchmark is benchmark and has_features(e)]
+        present += here
+        if not here:
+            missing.append(benchmark.name)
+    if missing and not quiet:
+        say(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
+    if not present:
+        raise InputError("none of the paper's data sets is on this machine; 'unseen datasets' says "
+                         "where to get them, UNSEEN_DATA where they lie")  # fmt: skip
+    return present
+
+
+def _described(job: Job) -> str:
+    return f"{job.data}, {job.method}, trial {job.trial + 1}"
+
+
+def _show(made: Sequence[tables.Table]) -> None:
+    for table in made:
+        show(table.title, table.columns, table.rows)
+        for note in table.notes:
+            say(note)
+        say()
+
+
+def _write(out: Path, made: Sequence[tables.Table], figure: Any = None) -> None:
+    """The tables as Markdown and as a page, each written whole."""
+    command = shlex.join(["unseen", *sys.argv[1:]])
+    with files.writing(out / "tables.md") as path:
+        path.write_text(tables.markdown(made, command), encoding="utf-8")
+    picture = None if figure is None else svg(figure)
+    with files.writing(out / "tables.html") as path:
+        path.write_text(tables.html(made, command, picture), encoding="utf-8")
+    if figure is not None:
+        with files.writing(out / "sweep.png") as path:
+            figure.savefig(path, format="png", dpi=150)
+
+
+@contextmanager
+def _progress(total: int, quiet: bool) -> Iterator[Callable[[str, int], None]]:
+    """A bar for a person, a line a step in a log, nothing where a program reads."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        start = time.perf_counter()
+
+        def note(what: str, done: int) -> None:
+            if not quiet:
+                seconds = time.perf_counter() - start
+                sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
+
+        yield note
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda what, done: bar.update(task, description=what, completed=done)

@@ -1,0 +1,124 @@
+"""`unseen bench` and `unseen sweep` through a real process: results, resuming, errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.common.birds import make_folder
+from tests.common.command import assert_one_sentence, run_unseen
+
+CHANGING = ("time", "seconds", "fit_seconds", "tune_seconds", "peak_memory_mb")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("data") / "birds")
+
+
+def lasting(path: Path) -> list[dict[str, Any]]:
+    """The records of a log without what differs from run to run."""
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{k: v for k, v in r.items() if k not in CHANGING} for r in records]
+
+
+def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> None:
+    done = run_unseen("bench", folder, "-m", "eszsl", "--trials", "2", "-o", tmp_path)
+    assert done.code == 0, done.err
+    assert "per-class top-1" in done.out
+    assert "peak MB" in done.out
+    assert len(lasting(tmp_path / "results.jsonl")) == 2
+    assert (tmp_path / "tables.md").read_text().startswith("Made by `unseen bench")
+    assert "<table>" in (tmp_path / "tables.html").read_text()
+    again = run_unseen("bench", folder, "-m", "eszsl", "--trials", "2", "-o", tmp_path, "--json")
+    assert len(json.loads(again.out)["results"]) == 2
+    assert len(lasting(tmp_path / "results.jsonl")) == 2, "nothing was run again"
+
+
+@pytest.mark.slow
+def test_a_killed_bench_goes_on_to_the_same_results(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "eszsl", "--trials", "6"]
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
+    for seconds in (2.0, 5.0, 8.0):
+        with subprocess.Popen(
+            [*command, "-o", str(broken)], start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            time.sleep(seconds)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    subprocess.run([*command, "-o", str(broken)], check=True, capture_output=True)
+    assert lasting(broken / "results.jsonl") == lasting(whole / "results.jsonl")
+
+
+def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
+    """Random classes that cannot be drawn fail one data set, not both."""
+    done = run_unseen(
+        "bench", "synthetic", folder, "-m", "eszsl", "--trials", "1", "--random-classes", "12",
+        "-o", tmp_path,
+    )  # fmt: skip
+    assert done.code == 1
+    assert "1 of 2 runs failed" in done.err
+    assert [r["data"] for r in lasting(tmp_path / "results.jsonl")] == ["synthetic"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bench"], "name a data set"),
+        (["bench", "digits", "-m", "nope"], "no method 'nope'"),
+        (["bench", "digits", "--tuning", "nope"], "tuning must be one of"),
+        (["sweep", "n_target_atoms"], "name a data set"),
+        (["sweep", "nope", "digits"], "no parameter 'nope'"),
+        (["sweep", "loss", "digits"], "say which values of loss"),
+        (["sweep", "max_iter", "digits", "--on", "test"], "a sweep is on"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    arguments: list[str], words: str, tmp_path: Path
+) -> None:
+    outcome = run_unseen(*arguments, "-o", tmp_path / "out")
+    assert_one_sentence(outcome)
+    assert words in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_paper_says_which_data_sets_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNSEEN_DATA", str(tmp_path))
+    outcome = run_unseen("bench", "--paper", "-o", tmp_path / "out")
+    assert outcome.code == 1
+    assert "none of the paper's data sets is on this machine" in outcome.err
+
+
+def test_sweep_gives_numbers_and_a_picture(folder: Path, tmp_path: Path) -> None:
+    command = ["sweep", "row_penalty", folder, "-m", "eszsl", "--values", "0.001,0.1,10",
+               "--trials", "2", "-o", tmp_path]  # fmt: skip
+    done = run_unseen(*command)
+    assert done.code == 0, done.err
+    assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    records = lasting(tmp_path / "results.jsonl")
+    assert sorted({r["value"] for r in records}) == [0.001, 0.1, 10]
+    assert len(records) == 6
+    assert run_unseen(*command).code == 0
+    assert lasting(tmp_path / "results.jsonl") == records, "nothing was run again"
+
+
+def test_a_sweep_on_unseen_classes_warns_against_choosing_by_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    done = run_unseen(
+        "sweep", "row_penalty", folder, "-m", "eszsl", "--values", "0.1", "--on", "unseen",
+        "--trials", "1", "-o", tmp_path,
+    )  # fmt: skip
+    assert "not to choose a value by" in done.out

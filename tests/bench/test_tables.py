@@ -1,0 +1,110 @@
+"""Tables of a benchmark: means, deviations, and the paper's numbers beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen.bench import published, tables
+from unseen.bench.variants import NUMERALS, described, variants
+
+
+def record(data: str, method: str, trial: int, accuracy: float, **more: Any) -> dict[str, Any]:
+    return {
+        "data": data, "method": method, "trial": trial, "tuning": "default", "split": "proposed",
+        "per_class_accuracy": accuracy, "mean_average_precision": accuracy / 2,
+        "relative_mean_average_precision": accuracy / 3,
+        "generalized": None, "by_class": [{"name": f"c{k}"} for k in range(20)],
+        "tune_seconds": 0.0, "fit_seconds": 2.0, "seconds": 0.1, "peak_memory_mb": 10.0,
+        "X_mb": 4.0, **more,
+    }  # fmt: skip
+
+
+def cells(table: tables.Table, first: str) -> tuple[str, ...]:
+    return next(row for row in table.rows if row[0].startswith(first))
+
+
+# The averages that stand in the paper's own tables; for (ii) it prints 0.02 more than the mean.
+@pytest.mark.parametrize(
+    ("table", "method", "average"),
+    [
+        ("RECOGNITION", "SSE-INT", 57.01), ("RECOGNITION", "SSE-ReLU", 58.87),
+        ("RECOGNITION", "(i)", 58.81), ("RECOGNITION", "(ii)", 60.20),
+        ("RECOGNITION", "(iii)", 60.46), ("RECOGNITION", "(iv)", 61.73),
+        ("RECOGNITION", "(v)", 59.91), ("RECOGNITION", "(vi)", 61.09),
+        ("RECOGNITION", "(vii)", 62.51), ("RECOGNITION", "(viii)", 63.77),
+        ("RETRIEVAL", "SSE-INT", 31.33), ("RETRIEVAL", "SSE-ReLU", 26.24),
+        ("RETRIEVAL", "(viii)", 53.78),
+    ],
+)  # fmt: skip
+def test_the_papers_numbers_have_the_papers_averages(
+    table: str, method: str, average: float
+) -> None:
+    values = getattr(published, table)[method].values()
+    assert np.mean([v.mean for v in values]) == pytest.approx(average, abs=0.025)
+
+
+def test_the_papers_classes_of_awa_have_its_mean() -> None:
+    assert np.mean(list(published.AWA_BY_CLASS.values())) == pytest.approx(67.66, abs=0.01)
+
+
+def test_mean_and_deviation_over_trials() -> None:
+    records = [record("CUB vgg_fc7", "eszsl", t, a) for t, a in enumerate((0.5, 0.52, 0.54))]
+    table = tables.all_tables(records)[0]
+    assert cells(table, "ESZSL")[1] == "52.0 ± 2.0"
+
+
+def test_the_paper_stands_beside_and_its_other_methods_below() -> None:
+    records = [record("CUB vgg_fc7", "(viii)", 0, 0.5), record("digits", "(viii)", 0, 0.3)]
+    table = tables.all_tables(records)[0]
+    assert table.columns == ("method", "CUB vgg_fc7", "paper", "digits", "average")
+    assert cells(table, "JLSE (viii)")[1:] == ("50.0", "41.8 ± 0.5", "30.0", "40.0")
+    assert cells(table, "SSE-INT")[1:] == ("-", "30.2 ± 0.6", "-", "-")
+
+
+def test_an_average_over_data_sets_needs_all_of_them() -> None:
+    records = [
+        record("a", "eszsl", 0, 0.5),
+        record("a", "jlse", 0, 0.6),
+        record("b", "jlse", 0, 0.2),
+    ]
+    table = tables.all_tables(records)[0]
+    assert cells(table, "ESZSL")[-1] == "-"
+    assert cells(table, "JLSE")[-1] == "40.0"
+
+
+def test_few_classes_get_a_table_of_their_own() -> None:
+    classes = [{"name": "seal", "average_precision": 0.25}, {"name": "x", "average_precision": 0.5}]
+    records = [record("AWA1", "jlse", t, 0.4, by_class=classes) for t in range(2)]
+    table = next(t for t in tables.all_tables(records) if "each unseen class" in t.title)
+    assert table.rows == (("seal", "25.0 ± 0.0", "28.2"), ("x", "50.0 ± 0.0", "-"))
+
+
+def test_generalised_results_have_a_table() -> None:
+    found = {"seen": 0.5, "unseen": 0.4, "harmonic_mean": 0.44, "ausuc": 0.3}
+    made = tables.all_tables([record("a", "eszsl", 0, 0.5, generalized=found)])
+    table = next(t for t in made if t.title.startswith("Generalised"))
+    assert table.rows == (("a, ESZSL", "50.0", "40.0", "44.0", "30.0"),)
+
+
+def test_markdown_and_html_hold_every_cell_and_the_command() -> None:
+    made = tables.all_tables([record("a|b", "eszsl", 0, 0.5)])
+    text, web = tables.markdown(made, "unseen bench x"), tables.html(made, "unseen bench <x>")
+    assert "`unseen bench x`" in text
+    assert "a\\|b" in text
+    assert "unseen bench &lt;x&gt;" in web
+    assert text.count("50.0") == web.count("50.0") == 1
+
+
+def test_no_results_no_tables() -> None:
+    assert tables.all_tables([]) == []
+
+
+def test_the_variants_are_those_of_the_paper() -> None:
+    assert described("(i)") == "(i) init. + init. + decision 1"
+    assert described("(iv)") == "(iv) init. + Alg. 4 + decision 2"
+    assert described("(vii)") == "(vii) Alg. 2 + Alg. 4 + decision 1"
+    assert list(variants()) == list(NUMERALS)
+    assert len({tuple(v.items()) for v in variants().values()}) == 8
