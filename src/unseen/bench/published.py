@@ -27,11 +27,11 @@ def _line(*values: tuple[float, float] | float | None) -> dict[str, Published]:
 
 
 RECOGNITION = {
-    "Akata et al. (SJE)": _line(None, 61.9, 40.3, None),
-    "Lampert et al. (DAP)": _line(38.16, 57.23, None, 72.00),
+    "sje": _line(None, 61.9, 40.3, None),
+    "dap": _line(38.16, 57.23, None, 72.00),
     "eszsl": _line((24.22, 2.89), (75.32, 2.28), None, (82.10, 0.32)),
-    "SSE-INT": _line((44.15, 0.34), (71.52, 0.79), (30.19, 0.59), (82.17, 0.76)),
-    "SSE-ReLU": _line((46.23, 0.53), (76.33, 0.83), (30.41, 0.20), (82.50, 1.32)),
+    "sse-int": _line((44.15, 0.34), (71.52, 0.79), (30.19, 0.59), (82.17, 0.76)),
+    "sse-relu": _line((46.23, 0.53), (76.33, 0.83), (30.41, 0.20), (82.50, 1.32)),
     "(i)": _line((38.10, 2.64), (76.96, 1.40), (39.03, 0.87), (81.17, 2.02)),
     "(ii)": _line((38.20, 2.75), (80.11, 1.13), (41.07, 0.81), (81.33, 1.76)),
     "(iii)": _line((47.29, 1.45), (74.92, 2.51), (38.94, 0.81), (80.67, 2.57)),
@@ -42,8 +42,8 @@ RECOGNITION = {
     "(viii)": _line((50.35, 2.97), (79.12, 0.53), (41.78, 0.52), (83.83, 0.29)),
 }
 RETRIEVAL = {
-    "SSE-INT": _line(15.43, 46.25, 4.69, 58.94),
-    "SSE-ReLU": _line(14.09, 42.60, 3.70, 44.55),
+    "sse-int": _line(15.43, 46.25, 4.69, 58.94),
+    "sse-relu": _line(14.09, 42.60, 3.70, 44.55),
     "(viii)": _line(38.30, 67.66, 29.15, 80.01),
 }
 # Average precision of each unseen class of AwA, the paper's own method.
@@ -56,7 +56,12 @@ AWA_BY_CLASS = {
 _SAME = {"jlse": "(viii)"}
 
 
-def paper_value(table: dict[str, dict[str, Published]], method: str, data: str) -> Published | None:
-    """The paper's number for a method on a data set, or None; features may be others than ours."""
+def benchmark(data: str) -> str | None:
+    """The data set of the paper that a data set is, whatever its features, or None."""
     name = data.split()[0].split("/")[0].upper()
+    return name if name in DATA else None
+
+
+def paper_value(table: dict[str, dict[str, Published]], method: str, name: str) -> Published | None:
+    """The paper's number for a method on one of its data sets, or None."""
     return table.get(_SAME.get(method, method), {}).get(name)

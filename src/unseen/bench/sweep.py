@@ -30,6 +30,14 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "row_penalty": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
     "class_penalty": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0),
 }
+# Symbols of the paper for what it varies.
+SYMBOLS = {
+    "n_target_atoms": "size of D",
+    "n_source_atoms": "size of B",
+    "source_shrinkage": "λ1s / λ2s",
+    "target_shrinkage": "λ1t / λ2t",
+    "max_iter": "rounds of Algorithm 2",
+}
 SIDES = ("held-out", "unseen")
 
 

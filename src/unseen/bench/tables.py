@@ -10,9 +10,12 @@ import numpy as np
 
 from unseen.bench import published
 from unseen.bench.variants import NUMERALS, described
+from unseen.estimators import METHODS
 from unseen.report import page
 
 Record = dict[str, Any]
+# As their authors write them; those of the paper may not be in the library.
+NAMES = {"sje": "SJE", "dap": "DAP", "sse-int": "SSE-INT", "sse-relu": "SSE-ReLU"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,9 @@ def _methods(records: Sequence[Record]) -> list[str]:
 
 
 def method_name(name: str) -> str:
-    return f"JLSE {described(name)}" if name in NUMERALS else name.upper()
+    if name in NUMERALS:
+        return f"JLSE {described(name)}"
+    return METHODS[name].__name__ if name in METHODS else NAMES.get(name, name)
 
 
 def _measure(
@@ -85,49 +90,33 @@ def _measure(
     value: Callable[[Record], float],
     paper: dict[str, dict[str, published.Published]],
 ) -> Table:
-    """Mean ± deviation over trials, methods down and data sets across, the paper's beside."""
-    data = _distinct(records, "data")
-    in_paper = {d: any(published.paper_value(paper, m, d) for m in paper) for d in data}
-    columns = ["method"]
-    for name in data:
-        columns += [name, "paper"] if in_paper[name] else [name]
-    columns += ["average"] if len(data) > 1 else []
+    """Mean ± deviation over trials, methods down, data sets across, then the paper's numbers."""
+    data, methods = _distinct(records, "data"), _methods(records)
+    in_paper = list(dict.fromkeys(filter(None, map(published.benchmark, data)))) if paper else []
+    columns = ["method", *data, *(["average"] if len(data) > 1 else [])]
     rows = []
-    for method in _methods(records):
-        row, means = [method_name(method)], []
-        for name in data:
-            values = [value(r) for r in records if r["method"] == method and r["data"] == name]
-            means.append(np.mean(values) if values else np.nan)
-            row.append(spread(values))
-            if in_paper[name]:
-                row.append(str(published.paper_value(paper, method, name) or "-"))
+    for method in methods:
+        values = [
+            [value(r) for r in records if r["method"] == method and r["data"] == name]
+            for name in data
+        ]
+        row = [method_name(method), *map(spread, values)]
         if len(data) > 1:
-            row.append("-" if np.isnan(means).any() else f"{100 * np.mean(means):.1f}")
-        rows.append(tuple(row))
-    rows += _rivals_of_paper(paper, _methods(records), data, in_paper, len(columns))
-    return Table(title, tuple(columns), tuple(rows), _notes(records, any(in_paper.values())))
-
-
-def _rivals_of_paper(
-    paper: dict[str, dict[str, published.Published]],
-    ours: Sequence[str],
-    data: Sequence[str],
-    in_paper: dict[str, bool],
-    n_columns: int,
-) -> list[tuple[str, ...]]:
-    """Lines of the paper for methods that were not run here."""
-    rows = []
+            whole = all(values)
+            row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if whole else "-")
+        rows.append((*row, *_of_paper(paper, method, in_paper)))
     for method in paper:
-        if method in ours or method in NUMERALS:
-            continue
-        row = [f"{method}, in the paper"]
-        for name in data:
-            row += ["-", str(published.paper_value(paper, method, name) or "-")][
-                : 1 + in_paper[name]
-            ]
-        if any(cell != "-" for cell in row[1:]):
-            rows.append(tuple(row + ["-"] * (n_columns - len(row))))
-    return rows
+        numbers = _of_paper(paper, method, in_paper)
+        if method not in methods and method not in NUMERALS and set(numbers) != {"-"}:
+            rows.append((method_name(method), *["-"] * (len(columns) - 1), *numbers))
+    heads = tuple(f"paper: {name}" for name in in_paper)
+    return Table(title, (*columns, *heads), tuple(rows), _notes(records, bool(in_paper)))
+
+
+def _of_paper(
+    paper: dict[str, dict[str, published.Published]], method: str, benchmarks: Sequence[str]
+) -> list[str]:
+    return [str(published.paper_value(paper, method, name) or "-") for name in benchmarks]
 
 
 def _notes(records: Sequence[Record], beside_paper: bool) -> tuple[str, ...]:
@@ -139,7 +128,7 @@ def _notes(records: Sequence[Record], beside_paper: bool) -> tuple[str, ...]:
         for d in _distinct(records, "data")
     )
     notes = [
-        f"Mean ± standard deviation over {trials} trial{'s' if trials > 1 else ''}; "
+        f"{f'Mean ± standard deviation over {trials} trials' if trials > 1 else 'One trial'}; "
         f"{' and '.join(how[t] for t in tuning)}; {splits}."
     ]
     if beside_paper:
@@ -152,7 +141,12 @@ def spread(shares: Sequence[float]) -> str:
     if not shares:
         return "-"
     mean = f"{100 * np.mean(shares):.1f}"
-    return mean if len(shares) == 1 else f"{mean} ± {100 * np.std(shares, ddof=1):.1f}"
+    return mean if len(shares) == 1 else f"{mean} ± {100 * deviation(shares):.1f}"
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; of one value, 0."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def _generalized(records: Sequence[Record]) -> Table:
@@ -168,8 +162,8 @@ def _generalized(records: Sequence[Record]) -> Table:
         "Generalised: seen and unseen classes compete (%)",
         ("data and method", "seen", "unseen", "harmonic mean", "AUSUC"),
         tuple(rows),
-        ("The weight of the seen classes is learned from training rows only; AUSUC looks at all "
-         "weights.",),
+        ("JLSE learns from training rows alone how much to take off the scores of seen classes; a "
+         "method without calibration takes off nothing. AUSUC looks at all that could be.",),
     )  # fmt: skip
 
 

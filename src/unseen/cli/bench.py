@@ -21,7 +21,7 @@ from unseen.bench import tables
 from unseen.bench.jobs import ALL_VARIANTS, Job, plan
 from unseen.bench.log import Log
 from unseen.bench.run import run
-from unseen.bench.sweep import SIDES, Sweep, planned, run_sweep, sweep_table
+from unseen.bench.sweep import SIDES, SYMBOLS, Sweep, planned, run_sweep, sweep_table
 from unseen.bench.tuned import TUNING
 from unseen.cli.models import parameters
 from unseen.cli.options import Json, Set, Split
@@ -164,9 +164,11 @@ def _figure(chosen: Sweep, records: Sequence[dict[str, Any]]) -> Any:
             [r["per_class_accuracy"] for r in records if r["data"] == name and r["value"] == value]
             for value in chosen.values
         ]
-        means, spreads = [np.mean(s) for s in shares], [np.std(s) for s in shares]
+        means, spreads = [np.mean(s) for s in shares], [tables.deviation(s) for s in shares]
         lines[name] = (chosen.values, means, spreads)
-    return sweep_figure(chosen.parameter, lines)
+    name = chosen.parameter.replace("_", " ")
+    symbol = SYMBOLS.get(chosen.parameter)
+    return sweep_figure(f"{name}, {symbol}" if symbol else name, lines)
 
 
 def _of_the_paper(quiet: bool) -> list[str]:

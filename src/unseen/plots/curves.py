@@ -40,7 +40,7 @@ def sweep_figure(
     than a factor of ten stand on a logarithmic axis, words side by side.
     """
     figure = new_figure(5.2, 3.6)
-    axes = figure.add_subplot(xlabel=parameter.replace("_", " "), ylabel="per-class top-1 (%)")
+    axes = figure.add_subplot(xlabel=parameter, ylabel="per-class top-1 (%)")
     values = next(iter(lines.values()))[0]
     numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     for k, (name, (points, means, deviations)) in enumerate(lines.items()):
