@@ -36,6 +36,7 @@ def test_the_result_is_that_of_the_library(folder: str) -> None:
 def test_a_trial_is_the_seed_of_the_model(folder: str) -> None:
     (found,) = run_job(job(folder, "jlse", trial=3))
     assert found["parameters"] == {"random_state": 3, "calibration": None}
+    assert run_job(job(folder, "jlse"))[0]["parameters"] == {"calibration": None}
     data = read_dataset(folder)
     model = JLSE(random_state=3).fit(*data.training_set(), classes=data.classes)
     assert found["per_class_accuracy"] == evaluate(model, data).per_class_accuracy
@@ -45,6 +46,13 @@ def test_the_variants_are_eight_results_of_one_job(folder: str) -> None:
     found = run_job(job(folder, "variants"))
     assert [r["method"] for r in found] == list(NUMERALS)
     assert len({r["key"] for r in found}) == 8
+
+
+def test_variants_that_share_a_fit_score_as_if_they_did_not(folder: str) -> None:
+    data = read_dataset(folder)
+    for result in run_job(job(folder, "variants")):
+        model = JLSE(**result["parameters"]).fit(*data.training_set(), classes=data.classes)
+        assert result["per_class_accuracy"] == evaluate(model, data).per_class_accuracy
 
 
 def test_a_result_says_how_to_repeat_it(folder: str) -> None:

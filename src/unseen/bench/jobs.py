@@ -23,7 +23,7 @@ from unseen.bench.variants import variants
 from unseen.classes import ClassTable
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
-from unseen.estimators import METHODS, method
+from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.protocols import evaluate
 
 ALL_VARIANTS = "variants"
@@ -122,53 +122,68 @@ def _every_fifth(data: ZeroShotDataset) -> np.ndarray:
 
 
 def run_job(job: Job, data: ZeroShotDataset | None = None) -> list[dict[str, Any]]:
-    """The results of one job, ready for the log; nothing of the unseen rows is used in training."""
+    """The results of one job, ready for the log; nothing of the unseen rows is used in training.
+
+    Methods of the job that differ only at test time share a fit, its time and its memory.
+    """
     data = opened(job) if data is None else data
     X, y = data.training_set()
     start = time.perf_counter()
     chosen = tuned_parameters(job.labels, job.tuning, X, y, data.classes, job.trial)
-    seconds = time.perf_counter() - start
-    return [
-        _result(job, label, parameters, data, X, y, seconds / len(chosen))
-        for label, parameters in chosen.items()
-    ]
+    tune_seconds = (time.perf_counter() - start) / len(chosen)
+    facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
+    fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}
+    results = []
+    for label, parameters in chosen.items():
+        model = _model(job, label, parameters)
+        key = _training_key(model)
+        if key not in fits:
+            fits[key] = model, _timed_fit(model, X, y, data.classes)
+        fitted, cost = fits[key]
+        fitted.set_params(**model.get_params())
+        found = evaluate(fitted, data).as_dict()
+        about = {
+            "key": job.key(label),
+            **job._asdict(),
+            "method": label,
+            "split": _split(job, data),
+        }
+        given = {"parameters": _given(model), "tune_seconds": tune_seconds}
+        results.append({**about, **given, **found, **cost, **facts})
+    return results
 
 
-def _result(
-    job: Job,
-    label: str,
-    parameters: dict[str, Any],
-    data: ZeroShotDataset,
-    X: np.ndarray,
-    y: np.ndarray,
-    tune_seconds: float,
-) -> dict[str, Any]:
+def _model(job: Job, label: str, parameters: dict[str, Any]) -> ZeroShotClassifier:
     kind = METHODS["jlse"] if label in variants() else method(label)
-    fixed: dict[str, Any] = (
-        {"random_state": job.trial} if "random_state" in kind().get_params() else {}
-    )
-    if not job.generalized and "calibration" in kind().get_params():
+    known = kind().get_params()
+    fixed: dict[str, Any] = {"random_state": job.trial} if "random_state" in known else {}
+    if not job.generalized and "calibration" in known:
         fixed["calibration"] = None  # it plays no part where only unseen classes compete
-    model = kind(**{**fixed, **parameters})
+    return kind(**{**fixed, **parameters})
+
+
+def _given(model: ZeroShotClassifier) -> dict[str, Any]:
+    """The parameters of a model that are not its defaults."""
+    usual = type(model)().get_params()
+    return {name: value for name, value in model.get_params().items() if value != usual[name]}
+
+
+def _training_key(model: ZeroShotClassifier) -> str:
+    """What tells one fit from another: all parameters but those of test time."""
+    parameters = model.get_params()
+    return json.dumps(
+        {k: v for k, v in parameters.items() if k not in model.test_time_parameters}, default=str
+    )
+
+
+def _timed_fit(model: ZeroShotClassifier, X: Any, y: Any, classes: ClassTable) -> dict[str, Any]:
     start = time.perf_counter()
-    _, memory = with_peak(lambda: model.fit(X, y, classes=data.classes))
-    fit_seconds = time.perf_counter() - start
-    found = evaluate(model, data)
-    return {
-        "key": job.key(label),
-        "data": job.data,
-        "method": label,
-        **{k: v for k, v in job._asdict().items() if k not in ("data", "method")},
-        "split": data.split if not job.random_classes else "random",
-        "parameters": {**fixed, **parameters},
-        "training_rows": int(y.size),
-        **found.as_dict(),
-        "fit_seconds": fit_seconds,
-        "tune_seconds": tune_seconds,
-        "peak_memory_mb": memory,
-        "X_mb": X.nbytes / 2**20,
-        **provenance(data),
-    }
+    _, memory = with_peak(lambda: model.fit(X, y, classes=classes))
+    return {"fit_seconds": time.perf_counter() - start, "peak_memory_mb": memory}
+
+
+def _split(job: Job, data: ZeroShotDataset) -> str:
+    return "random" if job.random_classes else data.split
 
 
 def provenance(data: ZeroShotDataset) -> dict[str, Any]:
