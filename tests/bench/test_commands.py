@@ -60,6 +60,34 @@ def test_a_killed_bench_goes_on_to_the_same_results(folder: Path, tmp_path: Path
     assert lasting(broken / "results.jsonl") == lasting(whole / "results.jsonl")
 
 
+def workers_of(process_id: int) -> list[int]:
+    """Python processes that a process has started, by /proc."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(process_id)], capture_output=True, text=True
+    ).stdout.splitlines()
+    return [int(line.split()[0]) for line in listed if "spawn_main" in line]
+
+
+@pytest.mark.slow
+def test_no_worker_outlives_a_bench_that_was_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "unseen", "bench", "digits", "-m", "variants", "--trials", "9"]
+    with subprocess.Popen(
+        [*command, "-o", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        for _ in range(300):
+            if found := workers_of(process.pid):
+                break
+            time.sleep(0.1)
+        time.sleep(5)
+        os.kill(process.pid, signal.SIGKILL)
+    assert found, "the bench never started a worker"
+    for _ in range(100):
+        if not any(os.path.exists(f"/proc/{pid}") for pid in found):
+            return
+        time.sleep(0.1)
+    raise AssertionError("a worker is still there")
+
+
 def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
     """Random classes that cannot be drawn fail one data set, not both."""
     done = run_unseen(

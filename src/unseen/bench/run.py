@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -41,9 +43,11 @@ class JobError(RuntimeError):
 def _in_own_process(job: Job) -> list[dict[str, Any]]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    worker = context.Process(target=_work, args=(job, theirs), daemon=True)
+    watched, kept = context.Pipe(duplex=False)
+    worker = context.Process(target=_work, args=(job, theirs, watched), daemon=True)
     worker.start()
     theirs.close()
+    watched.close()
     try:
         outcome = ours.recv()
     except EOFError:
@@ -56,14 +60,16 @@ def _in_own_process(job: Job) -> list[dict[str, Any]]:
         raise
     finally:
         ours.close()
+        kept.close()
     worker.join()
     if isinstance(outcome, str):
         raise JobError(outcome)
     return outcome
 
 
-def _work(job: Job, connection: Connection) -> None:
+def _work(job: Job, connection: Connection, watched: Connection) -> None:
     """The results of a job, or one sentence on why there are none."""
+    threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
     try:
         connection.send(run_job(job))
     except InputError as error:
@@ -71,3 +77,11 @@ def _work(job: Job, connection: Connection) -> None:
     except Exception as error:
         traceback.print_exc()
         connection.send(f"{type(error).__name__}: {error}")
+
+
+def _end_with_parent(watched: Connection) -> None:
+    """A parent that was killed says nothing, but its end of the pipe closes."""
+    try:
+        watched.recv()
+    except (EOFError, OSError):
+        os._exit(1)
