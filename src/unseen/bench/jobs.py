@@ -157,8 +157,9 @@ def _model(job: Job, label: str, parameters: dict[str, Any]) -> ZeroShotClassifi
     kind = METHODS["jlse"] if label in variants() else method(label)
     known = kind().get_params()
     fixed: dict[str, Any] = {"random_state": job.trial} if "random_state" in known else {}
-    if not job.generalized and "calibration" in known:
-        fixed["calibration"] = None  # it plays no part where only unseen classes compete
+    if "calibration" in known:
+        # It plays no part where only unseen classes compete.
+        fixed |= {"generalized": True} if job.generalized else {"calibration": None}
     return kind(**{**fixed, **parameters})
 
 
