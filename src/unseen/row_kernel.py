@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.linalg
 
 from unseen.blocks import row_blocks
 from unseen.preprocessing import RowScaling, sum_of_squares
@@ -91,7 +92,9 @@ def _square_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 def _whitening(gram: np.ndarray, n_features: int) -> np.ndarray:
     """The leading eigenvectors of a kernel matrix over the roots of their eigenvalues, n x m."""
-    values, vectors = np.linalg.eigh(gram.astype(np.float64))
+    values, vectors = scipy.linalg.eigh(
+        gram.astype(np.float64), overwrite_a=True, check_finite=False
+    )
     values, vectors = values[::-1][:n_features], vectors[:, ::-1][:, :n_features]
     kept = values > _SMALLEST_EIGENVALUE * values[0]
     return (vectors[:, kept] / np.sqrt(values[kept])).astype(gram.dtype)
