@@ -103,7 +103,8 @@ def _measure(
         row = [method_name(method), *map(spread, values)]
         if len(data) > 1:
             whole = all(values)
-            row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if whole else "-")
+            means = [float(np.mean(v)) for v in values if v]
+            row.append(f"{100 * np.mean(means):.1f}" if whole else "-")
         rows.append((*row, *_of_paper(paper, method, in_paper)))
     for method in paper:
         numbers = _of_paper(paper, method, in_paper)
