@@ -260,6 +260,23 @@ def test_changed_test_time_parameters_take_effect_at_once(
     np.testing.assert_allclose(after, fresh.similarities(rows, "all"), rtol=1e-12)
 
 
+def test_the_level_of_a_class_comes_off_its_scores_and_only_with_algorithm_4(
+    data: Any, rows: np.ndarray
+) -> None:
+    model = fit(data, calibration=None, class_offset=0.0)
+    seen, unseen = model.similarities(rows, data.seen), model.similarities(rows)
+    on_training = model.target_codes_ @ (model.transform_classes() @ model.similarity_).T
+    level = np.quantile(on_training + model.bias_, 0.98, axis=0)
+    model.set_params(class_offset=0.5)
+    np.testing.assert_allclose(model.similarities(rows), unseen - 0.5 * level, rtol=1e-6)
+    np.testing.assert_array_equal(model.similarities(rows, data.seen), seen)
+
+    model.set_params(test_embedding="init")
+    with_level = model.similarities(rows)
+    model.set_params(class_offset=0.0)
+    np.testing.assert_array_equal(model.similarities(rows), with_level)
+
+
 def test_refit_and_reveal_do_not_answer_from_before(data: Any, rows: np.ndarray) -> None:
     model = fit(data)
     model.similarities(rows)

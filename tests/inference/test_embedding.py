@@ -33,7 +33,7 @@ def labels() -> np.ndarray:
 
 
 def away(loss: str, bias: float, weight: float = 1 / (C * N), fit: float = 0.7) -> Away:
-    return Away(fit, 2 * fit, weight, bias, loss, 1e-7)
+    return Away(fit, 2 * fit, weight, bias, 0.0, loss, 1e-7)
 
 
 def class_problem(s: np.ndarray, codes: Codes, a: Away) -> tuple[Any, ...]:

@@ -80,8 +80,8 @@ class JLSE(ZeroShotClassifier):
         hinges. The first is λ2s in decision 2 too.
     test_margin : share of negative training pairs that keep their margin in Algorithm 4; None for
         the margin of training (the paper).
-    class_offset : how much of its level on the training rows is taken off the scores of an unseen
-        class; 0 is the paper.
+    class_offset : how much of the level of an unseen class on the training rows Algorithm 4 takes
+        off its scores; 0 is the paper, whose hinges alone press it down.
     decision : 2 takes the fit of a class's description into its score, 1 does not.
     link : "margin", or "saturating" for the paper's log p_W, which makes ties.
     calibration : taken off the scores of seen classes when they compete with unseen ones: a
@@ -125,8 +125,8 @@ class JLSE(ZeroShotClassifier):
         dictionary_inertia: float = 10.0,
         test_embedding: str = "algorithm 4",
         test_source_fit: float = 1.0,
-        test_target_fit: float = 20.0,
-        test_margin: float | None = 0.99,
+        test_target_fit: float = 3.0,
+        test_margin: float | None = 0.998,
         class_offset: float = 0.6,
         decision: int = 2,
         link: str = "margin",
@@ -189,6 +189,7 @@ class JLSE(ZeroShotClassifier):
             "center": False,
             "center_classes": False,
             "dictionary_inertia": 0.0,
+            "test_target_fit": 20.0,
             "test_margin": None,
             "class_offset": 0.0,
             "similarity_penalty": 1e-5,
@@ -218,7 +219,7 @@ class JLSE(ZeroShotClassifier):
             "n_target_atoms": [200, 800],
             "max_iter": [0, 2],
             "test_source_fit": [0.3, 1.0],
-            "test_target_fit": [6.0, 20.0],
+            "test_target_fit": [3.0, 20.0],
         }
 
     @property
@@ -337,7 +338,7 @@ class JLSE(ZeroShotClassifier):
     def _choices(self, negative_weight: float, test_bias: float) -> TestTime:
         away = Away(
             self.test_source_fit, self.test_target_fit, negative_weight, test_bias,
-            self.loss, min(self.block_tol, _TEST_TOL),
+            self.class_offset, self.loss, min(self.block_tol, _TEST_TOL),
         )  # fmt: skip
         return TestTime(
             source_set=self.source_set,
@@ -345,7 +346,6 @@ class JLSE(ZeroShotClassifier):
             target_shrinkage=self.target_shrinkage,
             source_fit=self.test_source_fit,
             away=None if self.test_embedding == "init" else away,
-            class_offset=self.class_offset,
             decision=self.decision,
             link=self.link,
             loss=self.loss,

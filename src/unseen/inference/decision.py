@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen.inference.embedding import SAMPLE
-from unseen.model.objective import Codes
-from unseen.model.terms import log_p_W, similarity_scores
-
-
-def class_levels(codes: Codes, Zs: np.ndarray, share: float = 0.98) -> np.ndarray:
-    """quantile_share over training rows j of z_i' W z_j + b for each new class i, C' values.
-
-    No training row is of a class that is revealed at test time, so a class that scores high on
-    many of them is one that scores high on everything. Taking a part of this level off its scores
-    keeps such classes from swallowing the rows of others; it changes no ranking within a class.
-    """
-    sample = codes.Zt[:: max(1, codes.Zt.shape[0] // SAMPLE)]
-    return np.quantile(similarity_scores(Zs, sample, codes.W, codes.b), share, axis=0)
+from unseen.model.terms import log_p_W
 
 
 def decision_scores(

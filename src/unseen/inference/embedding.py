@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unseen.model.objective import Codes
+from unseen.model.terms import similarity_scores
 from unseen.solvers.source_codes import fit_source_codes, fit_source_codes_with_pairs
 from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
 
@@ -24,12 +25,14 @@ class Away(NamedTuple):
     source_fit, target_fit : λ2s and λ2t at test time, against a hinge of the weight of training.
     weight : ω of a negative pair in training.
     bias : the b of its hinges; see `margin_bias`.
+    offset : how much of its level an unseen class loses; see `class_levels`.
     """
 
     source_fit: float
     target_fit: float
     weight: float
     bias: float
+    offset: float
     loss: str
     tol: float
 
@@ -81,6 +84,18 @@ def embed_classes(
         tol=away.tol,
     )
     return fitted.value
+
+
+def class_levels(codes: Codes, Zs: np.ndarray, share: float = 0.98) -> np.ndarray:
+    """quantile_share over training rows j of z_i' W z_j + b for each new class i, C' values.
+
+    No training row is of a class that is revealed at test time, so one that scores high on many of
+    them scores high on everything. The hinges of Algorithm 4 press such a class down, and bend its
+    code in doing so. Taking a part of this level off its scores does the same by one number a
+    class: the code stays where its description puts it, and no ranking within a class changes.
+    """
+    sample = codes.Zt[:: max(1, codes.Zt.shape[0] // SAMPLE)]
+    return np.quantile(similarity_scores(Zs, sample, codes.W, codes.b), share, axis=0)
 
 
 def embed_rows(

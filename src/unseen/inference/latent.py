@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.inference.decision import class_levels, decision_scores
-from unseen.inference.embedding import Away, embed_classes, embed_rows
+from unseen.inference.decision import decision_scores
+from unseen.inference.embedding import Away, class_levels, embed_classes, embed_rows
 from unseen.model.objective import Codes
 from unseen.model.terms import minus_log_p_B, similarity_scores
 from unseen.threads import threads_for
@@ -20,7 +20,6 @@ class TestTime(NamedTuple):
     source_set, source_shrinkage, target_shrinkage : of the codes, as in training.
     source_fit : λ2s of decision 2, which counts -log p_B with it.
     away : Algorithm 4, or None where codes come from the data fit alone.
-    class_offset : how much of its level on the training rows is taken off an unseen class.
     """
 
     __test__ = False  # to pytest its name looks like a test's
@@ -30,7 +29,6 @@ class TestTime(NamedTuple):
     target_shrinkage: float
     source_fit: float
     away: Away | None
-    class_offset: float
     decision: int
     link: str
     loss: str
@@ -80,9 +78,9 @@ class Latent:
         offset = np.zeros(S.shape[0])
         if not is_seen.all():
             Zs[~is_seen] = self.embed_classes(S[~is_seen])
-            if self.choices.class_offset:
-                levels = class_levels(self.codes, Zs[~is_seen])
-                offset[~is_seen] = self.choices.class_offset * levels
+            away = self.choices.away
+            if away is not None and away.offset:
+                offset[~is_seen] = away.offset * class_levels(self.codes, Zs[~is_seen])
         return Candidates(Zs, self._fit(S, Zs), offset, is_seen)
 
     def _fit(self, S: np.ndarray, Zs: np.ndarray) -> np.ndarray | None:
