@@ -138,6 +138,18 @@ TWO = ["a", "b"]
         (lambda: ANIMALS.merge(ClassTable(["zebra"], [[0, 0, 0]])), "'zebra' is known already"),
         (lambda: ANIMALS.merge(ClassTable([7], [[1, 2, 3]])), "mixed kinds"),
         (lambda: ANIMALS.merge(ClassTable(["cow"], np.ones((1, 3)), [*"abc"])), "no attribute"),
+        (lambda: ClassTable.beside({}), "at least one"),
+        (lambda: ClassTable.beside([ANIMALS]), "a mapping of names"),  # pyright: ignore
+        (lambda: ClassTable.beside({"a": ANIMALS, "b": ANIMALS.drop(["tiger"])}), "different"),
+        (lambda: ANIMALS.group("looks"), "no group 'looks'; the table has none"),
+        (lambda: BOTH.group("look"), "'look'; nearest name: 'looks'; there are 'looks', 'sounds'"),
+        (lambda: ClassTable(TWO, np.eye(2), None, [("a", 0, 0)]), "cover the 2 columns"),
+        (lambda: ClassTable(TWO, np.eye(2), None, [("a", 1, 1), ("b", 0, 0)]), "without gaps"),
+        (lambda: ClassTable(TWO, np.eye(2), None, [("a", 0, 0), ("a", 1, 1)]), "different names"),
+        (lambda: ClassTable(TWO, np.eye(2), None, [("", 0, 1)]), "different names"),
+        (lambda: ClassTable(TWO, np.eye(2), None, [("a", 0, -1), ("b", 0, 1)]), "without gaps"),
+        (lambda: ClassTable(TWO, np.eye(2), None, []), "cover the 2 columns"),
+        (lambda: ClassTable(TWO, np.eye(2), None, ["ab"]), "a name, its first and its last"),
         (lambda: ANIMALS.write("animals.json"), "written as .npz or .csv, not '.json'"),
     ],
 )
@@ -189,6 +201,82 @@ def test_merge_adds_classes_and_matches_columns_by_name():
     assert merged.names.tolist() == ["zebra", "tiger", "horse", "lion"]
     assert merged.vector("lion").tolist() == [0, 0, 1]
     assert merged.merge(more) is merged
+
+
+# ---------------------------------------------------------------- groups of columns
+
+SOUNDS = ClassTable(["horse", "zebra", "tiger"], [[0.1], [0.2], [0.9]], ["loud"])
+BOTH = ClassTable.beside({"looks": ANIMALS, "sounds": SOUNDS})
+PLACES = (("looks", 0, 2), ("sounds", 3, 3))
+
+
+def test_beside_is_a_join_that_knows_where_each_description_lies():
+    assert BOTH.groups == PLACES
+    assert ANIMALS.join(SOUNDS).groups is None
+    assert np.array_equal(BOTH.vectors, ANIMALS.join(SOUNDS).vectors)
+    assert BOTH.attributes == (*ATTRIBUTES, "loud")
+    assert ANIMALS.join(SOUNDS) != BOTH
+    assert BOTH.group("looks") == ANIMALS
+    assert BOTH.group("sounds") == SOUNDS.select(ANIMALS.names)
+    assert BOTH.groups is not None
+    assert BOTH.vectors[:, BOTH.groups[1].columns].tolist() == [[0.2], [0.9], [0.1]]
+
+
+def test_beside_takes_mappings_frames_and_tables_with_groups_of_their_own():
+    assert ClassTable.beside({"a": VECTORS, "b": FRAME}).groups == (("a", 0, 2), ("b", 3, 5))
+    assert ClassTable.beside({"all": BOTH, "more": SOUNDS}).groups == (
+        ("all", 0, 3),
+        ("more", 4, 4),
+    )
+    assert ClassTable.beside({"one": SOUNDS}).groups == (("one", 0, 0),)
+
+
+def test_groups_survive_what_is_done_to_the_classes():
+    cow = ClassTable(["cow"], [[0, 1, 0, 0.5]], BOTH.attributes)
+    for same in (
+        BOTH.select(["tiger"]),
+        BOTH.drop(["tiger"]),
+        BOTH.merge(cow),
+        copy.deepcopy(BOTH),
+        pickle.loads(pickle.dumps(BOTH)),
+        ClassTable.of(BOTH),
+    ):
+        assert same.groups == PLACES
+
+
+def test_groups_follow_a_choice_of_columns():
+    assert BOTH.subset(["claws", "stripes", "loud"]).groups == (("looks", 0, 1), ("sounds", 2, 2))
+    assert BOTH.subset([-1, 0]).groups == (("sounds", 0, 0), ("looks", 1, 1))
+    assert BOTH.subset(["hooves"]).groups == (("looks", 0, 0),)
+    assert BOTH.subset(["claws", "loud", "hooves"]).groups is None
+
+
+def test_groups_of_joined_tables():
+    weight = ClassTable.beside({"size": ClassTable(ANIMALS.names, [[3], [2], [4]], ["weight"])})
+    assert BOTH.join(weight).groups == (*PLACES, ("size", 4, 4))
+    assert BOTH.join(BOTH).groups is None
+    assert BOTH.join(SOUNDS).groups is None
+
+
+def test_groups_are_written_to_npz(tmp_path):
+    BOTH.write(tmp_path / "both.npz")
+    assert ClassTable.read(tmp_path / "both.npz") == BOTH
+    ANIMALS.write(tmp_path / "animals.npz")
+    with np.load(tmp_path / "animals.npz") as arrays:
+        assert sorted(arrays) == ["attributes", "names", "vectors"]
+    BOTH.write(tmp_path / "both.csv")
+    assert ClassTable.read(tmp_path / "both.csv") == ANIMALS.join(SOUNDS)
+
+
+def test_a_file_with_half_of_its_groups_is_refused(tmp_path):
+    path = tmp_path / "both.npz"
+    parts = {"names": BOTH.names, "vectors": BOTH.vectors, "group_names": ["looks", "sounds"]}
+    np.savez(path, **parts)
+    with pytest.raises(InputError, match="columns of the groups"):
+        ClassTable.read(path)
+    np.savez(path, **parts, group_columns=[0, 3])
+    with pytest.raises(InputError, match=r"both.npz: .*first and the last column"):
+        ClassTable.read(path)
 
 
 def test_contains_repr_and_inequality():

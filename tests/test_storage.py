@@ -127,6 +127,25 @@ def test_names_of_feature_columns_are_kept(tmp_path: Path) -> None:
         loaded.predict(frame[list("ihgfedcba")])
 
 
+def test_groups_of_columns_are_kept_and_older_files_have_none(tmp_path: Path) -> None:
+    X, y, table, rows = problem()
+    grouped = ClassTable.beside({"a": table.subset(range(3)), "b": table.subset(range(3, 7))})
+    model = ESZSL().fit(X, y, classes=grouped)
+    model.save(tmp_path / "model")
+    loaded = unseen.load(tmp_path / "model")
+    assert loaded.class_table_ == grouped
+    assert loaded.class_table_.groups == (("a", 0, 2), ("b", 3, 6))
+
+    def without_groups(manifest: dict[str, Any]) -> None:
+        del manifest["state"]["class_table_"]["class table"][3]
+
+    older = unseen.load(forge(tmp_path / "model", tmp_path / "older", without_groups))
+    assert older.class_table_ == table
+    assert older.predict(rows).tolist() == model.predict(rows).tolist()
+    ESZSL().fit(X, y, classes=table).save(tmp_path / "plain")
+    assert len(manifest_of(tmp_path / "plain")["state"]["class_table_"]["class table"]) == 3
+
+
 def test_byte_order_of_the_labels_does_not_matter(tmp_path: Path) -> None:
     X, y, table, rows = problem("int")
     swapped = ClassTable(table.names.astype(">i8"), table.vectors)

@@ -11,6 +11,7 @@ import numpy as np
 
 from unseen import files
 from unseen.errors import InputError, listed, naming, nearest, require
+from unseen.groups import Group, as_groups, chosen, joined, side_by_side
 from unseen.names import as_names
 from unseen.tables import TABLE_SUFFIXES, read_table
 
@@ -29,6 +30,8 @@ class ClassTable:
     names : C different names, all strings or all numbers.
     vectors : C x d_s finite numbers.
     attributes : d_s different names of the columns, optional.
+    groups : (name, first column, last column) of each description where a table holds several
+        side by side, see `beside`. A method that knows nothing of groups sees all columns.
 
     Examples
     --------
@@ -40,14 +43,19 @@ class ClassTable:
     array([1., 1., 0.])
     """
 
-    __slots__ = ("_index", "attributes", "names", "vectors")
+    __slots__ = ("_index", "attributes", "groups", "names", "vectors")
 
     names: np.ndarray
     vectors: np.ndarray
     attributes: tuple[str, ...] | None
+    groups: tuple[Group, ...] | None
 
     def __init__(
-        self, names: Iterable[Any], vectors: Any, attributes: Iterable[str] | None = None
+        self,
+        names: Iterable[Any],
+        vectors: Any,
+        attributes: Iterable[str] | None = None,
+        groups: Iterable[Any] | None = None,
     ) -> None:
         own_names = as_names(names, "class names").copy()
         own_names.flags.writeable = False
@@ -61,13 +69,14 @@ class ClassTable:
         keep("names", own_names)
         keep("vectors", own_vectors)
         keep("attributes", _as_attributes(attributes, own_vectors.shape[1]))
+        keep("groups", as_groups(groups, own_vectors.shape[1]))
         keep("_index", index)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a class table never changes after it is made; make a new one")
 
     def __reduce__(self) -> tuple[type[ClassTable], tuple[Any, ...]]:
-        return ClassTable, (self.names, self.vectors, self.attributes)
+        return ClassTable, (self.names, self.vectors, self.attributes, self.groups)
 
     # -- making one ---------------------------------------------------------------------------
 
@@ -106,6 +115,25 @@ class ClassTable:
         return cls(names, frame.to_numpy(dtype=np.float64, na_value=np.nan), attributes)
 
     @classmethod
+    def beside(cls, tables: Mapping[str, Any]) -> ClassTable:
+        """Several descriptions of the same classes side by side, each under a name of its own.
+
+        Rows are matched by name, as in `join`; `groups` tells where each description lies.
+
+        >>> looks = ClassTable.from_dict({"zebra": [1, 0], "tiger": [1, 1]})
+        >>> sounds = ClassTable.from_dict({"tiger": [0.9], "zebra": [0.2]})
+        >>> both = ClassTable.beside({"looks": looks, "sounds": sounds})
+        >>> both.vector("zebra"), both.groups[1].columns
+        (array([1. , 0. , 0.2]), slice(2, 3, None))
+        """
+        if not isinstance(tables, Mapping) or not tables:
+            raise InputError("beside takes a mapping of names to class tables, and at least one")
+        parts = [cls.of(table) for table in tables.values()]
+        plain = parts[0].join(*parts[1:])
+        groups = side_by_side(map(str, tables), [t.n_attributes for t in parts])
+        return cls(plain.names, plain.vectors, plain.attributes, groups)
+
+    @classmethod
     def of(cls, classes: Any) -> ClassTable:
         """A table from whatever a user may pass for one: a table, a mapping or a DataFrame."""
         if isinstance(classes, ClassTable):
@@ -129,7 +157,8 @@ class ClassTable:
         """Read a table from a file.
 
         - `.csv`, `.tsv`, `.parquet`: the first column holds the names, the others the description;
-        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and, if wanted, `attributes` (d_s);
+        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and, if wanted, `attributes` (d_s), and
+          `group_names` (G) with `group_columns` (G x 2);
         - `.mat`: an `att_splits` file, `allclasses_names` beside `att` (d_s x C); `key` chooses
           another matrix, such as `original_att` (before its columns were scaled to unit length).
         """
@@ -194,17 +223,30 @@ class ClassTable:
     def select(self, names: Iterable[Any]) -> ClassTable:
         """The same description for these classes only, in this order."""
         rows = self.rows(names)
-        return ClassTable(self.names[rows], self.vectors[rows], self.attributes)
+        return ClassTable(self.names[rows], self.vectors[rows], self.attributes, self.groups)
 
     def drop(self, names: Iterable[Any]) -> ClassTable:
         """The table without these classes."""
         keep = np.delete(np.arange(self.n_classes), self.rows(names))
-        return ClassTable(self.names[keep], self.vectors[keep], self.attributes)
+        return ClassTable(self.names[keep], self.vectors[keep], self.attributes, self.groups)
 
     def subset(self, attributes: Sequence[str | int]) -> ClassTable:
-        """The same classes described by these columns only, given by name or by number."""
+        """The same classes described by these columns only, given by name or by number.
+
+        Groups stay as long as the columns of each stay together.
+        """
         columns = [self._column(a) for a in attributes]
         names = None if self.attributes is None else [self.attributes[c] for c in columns]
+        return ClassTable(self.names, self.vectors[:, columns], names, chosen(self.groups, columns))
+
+    def group(self, name: str) -> ClassTable:
+        """The columns of one group as a table of their own."""
+        places = {g.name: g for g in self.groups or ()}
+        if name not in places:
+            known = f"there are {listed(places)}" if places else "the table has none"
+            raise InputError(f"no group {name!r}{nearest(name, places)}; {known}")
+        columns = places[name].columns
+        names = None if self.attributes is None else self.attributes[columns]
         return ClassTable(self.names, self.vectors[:, columns], names)
 
     def _column(self, attribute: str | int) -> int:
@@ -217,7 +259,7 @@ class ClassTable:
             return known.index(attribute)
         if not -self.n_attributes <= attribute < self.n_attributes:
             raise InputError(f"no column {attribute}: the class table has {self.n_attributes}")
-        return attribute
+        return attribute % self.n_attributes
 
     def with_columns_of(self, other: ClassTable) -> ClassTable:
         """This table with its columns in the order of another, matched by name where both have
@@ -234,11 +276,13 @@ class ClassTable:
     def join(self, *others: ClassTable) -> ClassTable:
         """Descriptions side by side: the columns of several tables, rows matched by name.
 
-        All tables must describe the same classes; the order is that of the first.
+        All tables must describe the same classes; the order is that of the first. Groups stay if
+        every table has them, under different names; `beside` makes them.
         """
         tables = [self, *(other.select(_same_names(self, other)) for other in others)]
         vectors = np.hstack([t.vectors for t in tables])
-        return ClassTable(self.names, vectors, _joined_attributes(tables))
+        groups = joined([t.groups for t in tables])
+        return ClassTable(self.names, vectors, _joined_attributes(tables), groups)
 
     def merge(self, other: ClassTable) -> ClassTable:
         """More classes under the same columns; a class in both must have one description."""
@@ -251,7 +295,8 @@ class ClassTable:
             return self
         other = other.drop(common)
         names = as_names([*self.names.tolist(), *other.names.tolist()], "class names")
-        return ClassTable(names, np.vstack([self.vectors, other.vectors]), self.attributes)
+        vectors = np.vstack([self.vectors, other.vectors])
+        return ClassTable(names, vectors, self.attributes, self.groups)
 
     # -- showing and keeping it -----------------------------------------------------------------
 
@@ -261,7 +306,10 @@ class ClassTable:
         return pandas.DataFrame(self.vectors, index=self.names, columns=self.attributes)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as `.npz` or `.csv`, whole or not at all."""
+        """Write the table as `.npz` or `.csv`, whole or not at all.
+
+        A `.csv` file has no room for `groups`.
+        """
         import csv
 
         suffix = Path(path).suffix
@@ -271,6 +319,9 @@ class ClassTable:
         with files.writing(path) as temporary, temporary.open("wb") as raw:
             if suffix == ".npz":
                 named: dict[str, Any] = {"attributes": self.attributes} if self.attributes else {}
+                if self.groups:
+                    named["group_names"] = [g.name for g in self.groups]
+                    named["group_columns"] = [(g.first, g.last) for g in self.groups]
                 np.savez(raw, names=self.names, vectors=self.vectors, **named)
                 return
             with open(raw.fileno(), "w", encoding="utf-8", newline="", closefd=False) as text:
@@ -285,6 +336,7 @@ class ClassTable:
             and np.array_equal(self.names, other.names)
             and np.array_equal(self.vectors, other.vectors)
             and self.attributes == other.attributes
+            and self.groups == other.groups
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -390,11 +442,17 @@ def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, 
     return next(iter(table.text.values())), table.numbers, table.columns
 
 
-def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
+def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     arrays = files.read_npz(path)
     names = files.pick(arrays, ("names", "class_names"), path, "class names")
     vectors = files.pick(arrays, (key or "vectors",), path, "class vectors")
-    return names, vectors, arrays.get("attributes")
+    if "group_names" not in arrays:
+        return names, vectors, arrays.get("attributes"), None
+    places = files.pick(arrays, ("group_columns",), path, "columns of the groups")
+    if np.shape(places) != (arrays["group_names"].size, 2):
+        raise InputError("group_columns needs the first and the last column of each group")
+    groups = zip(arrays["group_names"].tolist(), *places.T.tolist(), strict=True)
+    return names, vectors, arrays.get("attributes"), groups
 
 
 def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:

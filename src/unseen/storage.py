@@ -127,6 +127,7 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": {str(k): _encode(v, arrays) for k, v in value.items()}}
     if isinstance(value, ClassTable):
         parts = [value.names, value.vectors, value.attributes]
+        parts += [value.groups] if value.groups else []
         return {"class table": [_encode(v, arrays) for v in parts]}
     for word, kind in _SCALINGS.items():
         if isinstance(value, kind):

@@ -189,7 +189,9 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
 
     def classes() -> None:
         table = ClassTable.read(used(_part(folder, "classes", CLASS_SUFFIXES)))
-        parts.classes = ClassTable(_as_strings(table.names), table.vectors, table.attributes)
+        parts.classes = ClassTable(
+            _as_strings(table.names), table.vectors, table.attributes, table.groups
+        )
 
     def unseen() -> None:
         if (folder / "unseen.txt").exists():
