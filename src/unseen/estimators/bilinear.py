@@ -1,0 +1,130 @@
+"""What ALE, SJE, DeViSE and LatEm share: bilinear maps learned from a ranking loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
+from unseen.model.ranking import Ranking
+from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.threads import threads_for
+from unseen.training.minibatch import (
+    Problem,
+    Schedule,
+    Trained,
+    Watch,
+    best_number_of_passes,
+    minimise,
+)
+
+
+class BilinearRanking(ZeroShotClassifier):
+    """A score x' V s, with V learned from a ranking loss by mini-batches.
+
+        min_V 1/N Σ_n loss(x_n' V S', y_n) + λ/2 |V|²
+
+    A method gives `_loss`, and tells of the parameters, which all of them have, in its own words.
+    """
+
+    def __init__(
+        self,
+        penalty: float = 2e-4,
+        *,
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        batch_size: int = 128,
+        early_stopping: bool = False,
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+        unit_classes: bool = True,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.early_stopping = early_stopping
+        self.unit_rows = unit_rows
+        self.center = center
+        self.center_classes = center_classes
+        self.unit_classes = unit_classes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self) -> Ranking:
+        raise TypeError(f"{type(self).__name__} must define _loss")
+
+    # -- training -------------------------------------------------------------------------------
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self._check_parameters()
+        with threads_for(X.shape[0] * X.shape[1] * table.n_classes):
+            # A mean square length of one is what the penalty and the steps are counted in.
+            self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
+            self._fit_scaled(X, labels, table)
+
+    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self.class_scaling_, S = self._scaled_classes(table.vectors)
+        trained = self._learn(X, labels, S)
+        self.weights_ = trained.weights.reshape(X.shape[1], -1)
+        self.history_, self.n_iter_ = trained.history, trained.n_iter
+
+    def _scaled_classes(self, vectors: np.ndarray) -> tuple[ClassScaling, np.ndarray]:
+        S = vectors.astype(np.float64)
+        scaling = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        return scaling, scaling(S)
+
+    def _learn(self, X: np.ndarray, labels: np.ndarray, S: np.ndarray) -> Trained:
+        """Train on scaled descriptions S (C x d_s); the maps come back in its columns."""
+        problem, axes = self._problem(X, labels, S)
+        schedule = self._schedule()
+        if self.early_stopping:
+            n_passes = best_number_of_passes(problem, schedule, self._train)
+            schedule = replace(schedule, max_iter=n_passes, tol=0.0)
+        trained = self._train(problem, schedule)
+        return trained._replace(weights=trained.weights @ axes.astype(X.dtype))
+
+    def _problem(
+        self, X: np.ndarray, labels: np.ndarray, S: np.ndarray
+    ) -> tuple[Problem, np.ndarray]:
+        """The problem in coordinates of the span of S, r <= C of them, and the way back, r x d_s.
+
+        V never leaves that span, and in it the products are smaller where d_s > C.
+        """
+        _, lengths, axes = np.linalg.svd(S, full_matrices=False)
+        axes = axes[lengths > 1e-6 * lengths[0]]
+        axes /= np.sqrt(np.mean(np.sum(S**2, axis=1)))
+        problem = Problem.of(X, self.scaling_, labels, S @ axes.T, self._loss(), self.penalty)
+        return problem, axes
+
+    def _schedule(self) -> Schedule:
+        announce = type(self).__name__ if self.verbose else None
+        return Schedule(self.max_iter, self.tol, self.batch_size, self.random_state, announce)
+
+    def _train(self, problem: Problem, schedule: Schedule, watch: Watch | None = None) -> Trained:
+        return minimise(problem, schedule, watch=watch)
+
+    # -- test time ------------------------------------------------------------------------------
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        return self.class_scaling_(table.vectors)
+
+    def _check_parameters(self) -> None:
+        check_positive(self.penalty, "penalty")
+        check_whole(self.max_iter, "max_iter", 1)
+        check_whole(self.batch_size, "batch_size", 1)
+        check_number(self.tol, "tol", 0)
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """The penalty, from weak to strong; the other parameters matter little."""
+        return {"penalty": [2e-5, 6e-5, 2e-4, 6e-4, 2e-3]}

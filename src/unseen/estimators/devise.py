@@ -1,0 +1,81 @@
+"""DeViSE: rows are sent to where the vector of their class lies, by a sum of hinges.
+
+Frome, Corrado, Shlens, Bengio, Dean, Ranzato and Mikolov, "DeViSE: A deep visual-semantic embedding
+model", NIPS 2013; here on given rows, without the network below them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from unseen.estimators.base import check_positive
+from unseen.estimators.bilinear import BilinearRanking
+from unseen.model.ranking import Ranking, sum_of_hinges
+
+
+class DeViSE(BilinearRanking):
+    """Deep visual-semantic embedding: a bilinear score, every class that comes too near counts.
+
+        min_V 1/N Σ_n Σ_{c≠y_n} [m - x_n' V s_{y_n} + x_n' V s_c]_+ + λ/2 |V|²
+        score(x, s) = x' V s
+
+    with rows x_n of class y_n, descriptions s_c of the seen classes, of unit length, and margin m.
+
+    Parameters
+    ----------
+    penalty : λ, in units in which rows and descriptions have a mean square length of one.
+    margin : m. Ten times the margin with a tenth of the penalty makes V ten times as long, and
+        nothing else changes.
+    max_iter : passes over the rows.
+    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
+    batch_size : rows a step.
+    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
+        seen classes held out; costs a second training.
+    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
+        mean; take off the mean of the class descriptions, scale them to length one.
+    random_state : seed of the order in which rows are visited.
+    verbose : 1 prints the objective after each pass.
+
+    Attributes after `fit`
+    ----------------------
+    weights_ : V, d_t x d_s.
+    history_ : the objective before the first and after each pass.
+    n_iter_ : passes over the rows that were made.
+    """
+
+    def __init__(
+        self,
+        penalty: float = 1e-2,
+        margin: float = 0.1,
+        *,
+        max_iter: int = 20,
+        tol: float = 1e-3,
+        batch_size: int = 128,
+        early_stopping: bool = False,
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+        unit_classes: bool = True,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
+            early_stopping=early_stopping, unit_rows=unit_rows, center=center,
+            center_classes=center_classes, unit_classes=unit_classes, random_state=random_state,
+            verbose=verbose,
+        )  # fmt: skip
+        self.margin = margin
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """The penalty, from weak to strong; another margin is the same as another penalty."""
+        return {"penalty": [1e-3, 3e-3, 1e-2, 3e-2, 1e-1]}
+
+    def _loss(self) -> Ranking:
+        return partial(sum_of_hinges, margin=self.margin)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.margin, "margin")

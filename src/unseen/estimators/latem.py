@@ -1,0 +1,125 @@
+"""LatEm: several bilinear maps, of which each pair of a row and a class takes the best.
+
+Xian, Akata, Sharma, Nguyen, Hein and Schiele, "Latent embeddings for zero-shot classification",
+CVPR 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.estimators.base import check_number, check_whole
+from unseen.estimators.bilinear import BilinearRanking
+from unseen.model.ranking import Ranking, sum_of_hinges
+from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
+
+_PASSES_BETWEEN_PRUNING = 5
+
+
+class LatEm(BilinearRanking):
+    """Latent embeddings: a piecewise bilinear score.
+
+        min_V 1/N Σ_n Σ_{c≠y_n} [1 + F(x_n, s_c) - F(x_n, s_{y_n})]_+ + λ/2 Σ_k |V_k|²
+        score F(x, s) = max_{k<=K} x' V_k s
+
+    with rows x_n of class y_n and descriptions s_c of the seen classes. A map that the scores of
+    few rows with their own class come from is dropped on the way. The objective is not convex: the
+    maps begin as the best single map (DeViSE's), each with random changes of its own.
+
+    Parameters
+    ----------
+    n_maps : K at the start.
+    least_share : every five passes, maps chosen by less than this share of the rows are dropped.
+    spread : size of the random changes with which the maps begin, in units of |V|.
+    penalty : λ, in units in which rows and descriptions have a mean square length of one.
+    max_iter : passes over the rows with the single map, and again with all maps.
+    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
+    batch_size : rows a step.
+    early_stopping : choose the number of passes with all maps, up to `max_iter`, by accuracy on a
+        fifth of the seen classes held out; costs a second training.
+    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
+        mean; take off the mean of the class descriptions, scale them to length one.
+    random_state : seed of the random changes and of the order in which rows are visited.
+    verbose : 1 prints the objective after each pass.
+
+    Attributes after `fit`
+    ----------------------
+    weights_ : the maps that are left side by side, d_t x (K d_s).
+    n_maps_ : how many there are.
+    history_ : the objective of all maps before the first and after each pass.
+    n_iter_ : passes over the rows that were made with all maps.
+    """
+
+    def __init__(
+        self,
+        n_maps: int = 2,
+        penalty: float = 1e-3,
+        *,
+        least_share: float = 0.05,
+        spread: float = 0.3,
+        max_iter: int = 10,
+        tol: float = 1e-3,
+        batch_size: int = 128,
+        early_stopping: bool = False,
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+        unit_classes: bool = True,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
+            early_stopping=early_stopping, unit_rows=unit_rows, center=center,
+            center_classes=center_classes, unit_classes=unit_classes, random_state=random_state,
+            verbose=verbose,
+        )  # fmt: skip
+        self.n_maps = n_maps
+        self.least_share = least_share
+        self.spread = spread
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """The number of maps, and the penalty from weak to strong."""
+        return {"n_maps": [2, 4, 6], "penalty": [3e-4, 1e-3, 3e-3]}
+
+    def _loss(self) -> Ranking:
+        return sum_of_hinges
+
+    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        super()._fit_scaled(X, labels, table)
+        self.n_maps_ = self.weights_.shape[1] // table.n_attributes
+
+    def _train(self, problem: Problem, schedule: Schedule, watch: Watch | None = None) -> Trained:
+        single = minimise(problem, self._schedule())
+        shape = (len(single.weights), self.n_maps, single.weights.shape[2])
+        noise = np.random.default_rng(self.random_state).standard_normal(shape)
+        noise *= self.spread * np.sqrt(np.mean(np.square(single.weights, dtype=np.float64)))
+        start = single.weights + noise.astype(single.weights.dtype)
+        squares = np.repeat(single.squares, self.n_maps, axis=1)
+
+        def prune(n_passes: int, V: np.ndarray) -> np.ndarray | None:
+            if n_passes % _PASSES_BETWEEN_PRUNING or V.shape[1] == 1:
+                return None
+            shares = problem.shares(V)
+            kept = np.flatnonzero(shares >= min(self.least_share, shares.max()))
+            return None if kept.size == shares.size else kept
+
+        return minimise(problem, schedule, start, squares, watch=watch, prune=prune)
+
+    def _score(self, X: np.ndarray, prepared: np.ndarray) -> np.ndarray:
+        codes = self._row_codes(X)
+        by_map = codes.reshape(len(X), self.n_maps_, -1) @ prepared.T.astype(codes.dtype)
+        return by_map.max(axis=1)
+
+    def _n_codes(self) -> int:
+        return self.weights_.shape[1]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole(self.n_maps, "n_maps", 1)
+        check_number(self.least_share, "least_share", 0, 1)
+        check_number(self.spread, "spread", 0)
