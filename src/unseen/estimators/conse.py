@@ -1,0 +1,102 @@
+"""ConSE: the description of a row is the average of those of the classes it is taken for.
+
+Norouzi et al., "Zero-shot learning by convex combination of semantic embeddings", ICLR 2014.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.estimators.base import ZeroShotClassifier, check_positive, check_whole
+from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.training.logistic import fit_multinomial, softmax
+
+
+class ConSE(ZeroShotClassifier):
+    """Convex combination of the descriptions of seen classes.
+
+        f(x) = Σ_{c in top T of x} p(c|x) s_c / Σ_{c in top T of x} p(c|x)
+        score(x, s) = f(x)'s / |f(x)| |s|
+
+    with descriptions s_c of the seen classes and p(c|x) of a multinomial logistic regression on
+    their rows. Training does not look at the descriptions.
+
+    Parameters
+    ----------
+    n_top : T, how many of a row's most probable classes are averaged; 10 is the paper.
+    penalty : of the logistic regression, in units of the mean square length of the rows.
+    unit_rows : scale each row of X to length one.
+    center : take off the mean of the training rows.
+    center_classes : take off the mean of the descriptions of the seen classes; without it all
+        averages look alike.
+    unit_classes : scale each class description to length one before averaging.
+
+    Attributes after `fit`
+    ----------------------
+    weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
+    descriptions_ : s_c of the seen classes, C x d_s.
+    n_iter_ : steps of the logistic regression.
+    """
+
+    def __init__(
+        self,
+        n_top: int = 10,
+        penalty: float = 1e-4,
+        *,
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+        unit_classes: bool = True,
+    ) -> None:
+        self.n_top = n_top
+        self.penalty = penalty
+        self.unit_rows = unit_rows
+        self.center = center
+        self.center_classes = center_classes
+        self.unit_classes = unit_classes
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """T from one class to more than there mostly are; values of it share a fit."""
+        return {"n_top": [1, 3, 10, 30, 100], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
+
+    @property
+    def test_time_parameters(self) -> frozenset[str]:
+        return frozenset(("n_top",))
+
+    def _check_parameters(self) -> None:
+        check_whole(self.n_top, "n_top", 1)
+        check_positive(self.penalty, "penalty")
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self._check_parameters()
+        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
+        self.class_scaling_ = ClassScaling.fit(
+            table.vectors, self.unit_classes, self.center_classes
+        )
+        self.descriptions_ = self.class_scaling_(table.vectors).astype(X.dtype)
+        self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
+            X, self.scaling_, labels, table.n_classes, self.penalty
+        )
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        scores = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+        scores += self.bias_.astype(X.dtype, copy=False)
+        top = keep_largest(softmax(scores), self.n_top)
+        return unit_rows(top @ self.descriptions_.astype(X.dtype, copy=False))
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        return unit_rows(self.class_scaling_(table.vectors))
+
+
+def keep_largest(P: np.ndarray, number: int) -> np.ndarray:
+    """P with all but the `number` largest entries of each row set to zero."""
+    if number >= P.shape[1]:
+        return P
+    best = np.argpartition(P, -number, axis=1)[:, -number:]
+    kept = np.zeros_like(P)
+    np.put_along_axis(kept, best, np.take_along_axis(P, best, axis=1), axis=1)
+    return kept

@@ -1,0 +1,92 @@
+"""COSTA: the classifier of an unseen class is a combination of those of seen classes.
+
+Mensink, Gavves and Snoek, "COSTA: co-occurrence statistics for zero-shot classification",
+CVPR 2014.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.estimators.base import ZeroShotClassifier, check_positive
+from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.training.logistic import fit_binary
+
+
+class COSTA(ZeroShotClassifier):
+    """Classifiers of seen classes, combined by how alike the descriptions are.
+
+        w(s) = Σ_c β_c(s) w_c,        β_c(s) = max(0, cos(s, s_c))^p / length,
+        score(x, s) = w(s)'x
+
+    with the classifier w_c of each seen class against all others (logistic regression) and its
+    description s_c; the β of a class have length one, so that no class is louder than another. The
+    paper takes β from how often labels occur together in pictures, which class descriptions stand
+    in for. The biases are left out: they tell how frequent a seen class is, which says nothing of
+    an unseen one.
+
+    Parameters
+    ----------
+    sharpness : p; the larger, the more the nearest seen class counts alone.
+    penalty : of the logistic regression, in units of the mean square length of the rows.
+    unit_rows : scale each row of X to length one.
+    center : take off the mean of the training rows; needed, as no class has a bias.
+    center_classes : take off the mean of the descriptions of the seen classes, so that half of
+        them are unlike any given one.
+
+    Attributes after `fit`
+    ----------------------
+    weights_ : the classifiers of the seen classes, d_t x C.
+    descriptions_ : s_c of the seen classes, C x d_s, of length one.
+    n_iter_ : steps of the logistic regression.
+    """
+
+    def __init__(
+        self,
+        sharpness: float = 2.0,
+        penalty: float = 3e-5,
+        *,
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+    ) -> None:
+        self.sharpness = sharpness
+        self.penalty = penalty
+        self.unit_rows = unit_rows
+        self.center = center
+        self.center_classes = center_classes
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """p from all seen classes that are alike to the nearest few; values of it share a fit."""
+        return {"sharpness": [1.0, 1.5, 2.0, 3.0, 5.0], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
+
+    @property
+    def test_time_parameters(self) -> frozenset[str]:
+        return frozenset(("sharpness",))
+
+    def _check_parameters(self) -> None:
+        for name in ("sharpness", "penalty"):
+            check_positive(getattr(self, name), name)
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self._check_parameters()
+        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
+        self.class_scaling_ = ClassScaling.fit(table.vectors, True, self.center_classes)
+        self.descriptions_ = self.class_scaling_(table.vectors)
+        one_against_all = np.eye(table.n_classes)
+        found = fit_binary(X, self.scaling_, labels, one_against_all, self.penalty)
+        self.weights_, self.n_iter_ = found.weights, found.n_iter
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        cosines = self.class_scaling_(table.vectors) @ self.descriptions_.T
+        alike = np.maximum(cosines, 0) ** self.sharpness
+        # A class that is like no seen one takes a little of each.
+        alike[~alike.any(axis=1)] = 1.0
+        return unit_rows(alike)

@@ -1,0 +1,133 @@
+"""DAP: which attributes does a row have, and which class has these?
+
+Lampert, Nickisch and Harmeling, "Attribute-based classification for zero-shot visual object
+categorization", PAMI 2014; first at CVPR 2009.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit
+
+from unseen.classes import ClassTable
+from unseen.errors import InputError, listed
+from unseen.estimators.base import ZeroShotClassifier, check_positive
+from unseen.preprocessing import RowScaling
+from unseen.training.logistic import fit_binary
+
+PRIORS = ("classes", "half")
+
+
+class AttributePrediction(ZeroShotClassifier):
+    """What DAP and IAP share: classes are told apart by binary attributes of probability p(a|x).
+
+        score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
+
+    A method gives `_fit_attributes`, which learns from rows and from the attributes of their
+    classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) of a block of rows.
+    """
+
+    def __init__(
+        self,
+        penalty: float = 1e-4,
+        *,
+        prior: str = "classes",
+        unit_rows: bool = True,
+        center: bool = True,
+    ) -> None:
+        self.penalty = penalty
+        self.prior = prior
+        self.unit_rows = unit_rows
+        self.center = center
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """The penalty of the classifiers; the rest follows the paper."""
+        return {"penalty": [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3]}
+
+    @property
+    def test_time_parameters(self) -> frozenset[str]:
+        return frozenset(("prior",))
+
+    def _check_parameters(self) -> None:
+        check_positive(self.penalty, "penalty")
+        if self.prior not in PRIORS:
+            raise InputError(f"prior must be one of {listed(PRIORS)}, not {self.prior!r}")
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self._check_parameters()
+        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
+        self.threshold_ = table.vectors.mean(axis=0, dtype=np.float64)
+        shares = (table.vectors > self.threshold_).mean(axis=0)
+        self.attributes_ = np.flatnonzero((shares > 0) & (shares < 1))
+        if self.attributes_.size == 0:
+            raise InputError("no attribute of the class table tells one seen class from another")
+        self.shares_ = shares[self.attributes_]
+        self._fit_attributes(X, labels, self._binary(table))
+
+    def _fit_attributes(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> None:
+        raise TypeError(f"{type(self).__name__} must define _fit_attributes")
+
+    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        raise TypeError(f"{type(self).__name__} must define _log_probabilities")
+
+    def _binary(self, table: ClassTable) -> np.ndarray:
+        """Attributes above their mean over the seen classes, C' x M, as 0 and 1."""
+        kept = self.attributes_
+        return (table.vectors[:, kept] > self.threshold_[kept]).astype(np.float64)
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        """What each attribute adds to the score of a class that has it; last, that of having none.
+
+        Both are log p(a|x) / p(a), so that the inner product with (a^z, 1) is the score.
+        """
+        have, lack = self._log_probabilities(X)
+        prior = self.shares_ if self.prior == "classes" else np.full(self.shares_.size, 0.5)
+        have -= np.log(prior).astype(X.dtype)
+        lack -= np.log1p(-prior).astype(X.dtype)
+        none = lack.sum(axis=1, keepdims=True)
+        have -= lack
+        return np.hstack([have, none])
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        return np.hstack([self._binary(table), np.ones((table.n_classes, 1))])
+
+
+class DAP(AttributePrediction):
+    """Direct attribute prediction: one classifier an attribute, and the classes they agree with.
+
+        score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
+
+    with the attributes a^z of class z and p(a_m|x) of a logistic regression on the rows of seen
+    classes, all attributes at once. Attributes that are not 0 or 1 are made so as in the paper: 1
+    above their mean over the seen classes. An attribute that all seen classes or none have then is
+    left out, as there is nothing to learn it from. So there is no scaling of class descriptions.
+
+    Parameters
+    ----------
+    penalty : of the logistic regression, in units of the mean square length of the rows.
+    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
+        one half.
+    unit_rows : scale each row of X to length one.
+    center : take off the mean of the training rows.
+
+    Attributes after `fit`
+    ----------------------
+    weights_, bias_ : the classifiers of the attributes, d_t x M and M.
+    threshold_ : above which an attribute counts as 1, d_s.
+    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
+        them.
+    n_iter_ : steps of the logistic regression.
+    """
+
+    def _fit_attributes(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> None:
+        self.weights_, self.bias_, self.n_iter_ = fit_binary(
+            X, self.scaling_, labels, binary, self.penalty
+        )
+
+    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        odds = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+        odds += self.bias_.astype(X.dtype, copy=False)
+        return log_expit(odds), log_expit(-odds)

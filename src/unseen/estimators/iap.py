@@ -1,0 +1,64 @@
+"""IAP: a row has the attributes of the seen classes it is taken for.
+
+Lampert, Nickisch and Harmeling, "Attribute-based classification for zero-shot visual object
+categorization", PAMI 2014; first at CVPR 2009.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen.estimators.dap import AttributePrediction
+from unseen.training.logistic import fit_multinomial, softmax
+
+# A share of the prior in p(a|x), so that no attribute is ever certain.
+_DOUBT = 1e-3
+
+
+class IAP(AttributePrediction):
+    """Indirect attribute prediction: attributes of rows by way of the seen classes.
+
+        p(a_m = 1 | x) = Σ_c p(c|x) a_m^c
+        score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
+
+    with the attributes a^c of the seen classes and p(c|x) of a multinomial logistic regression on
+    their rows. Attributes become 0 or 1 as in DAP: 1 above their mean over the seen classes.
+
+    Parameters
+    ----------
+    penalty : of the logistic regression, in units of the mean square length of the rows.
+    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
+        one half.
+    unit_rows : scale each row of X to length one.
+    center : take off the mean of the training rows.
+
+    Attributes after `fit`
+    ----------------------
+    weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
+    binary_ : a^c of the seen classes, C x M.
+    threshold_ : above which an attribute counts as 1, d_s.
+    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
+        them.
+    n_iter_ : steps of the logistic regression.
+    """
+
+    def _fit_attributes(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> None:
+        self.binary_ = binary.astype(X.dtype)
+        self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
+            X, self.scaling_, labels, binary.shape[0], self.penalty
+        )
+
+    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scores = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+        scores += self.bias_.astype(X.dtype, copy=False)
+        P = softmax(scores)
+        has = self.binary_.astype(X.dtype, copy=False)
+        shares = self.shares_.astype(X.dtype)
+        # Two products rather than 1 - p, in which a small probability would be lost to rounding.
+        return _log_mixed(P @ has, shares), _log_mixed(P @ (1 - has), 1 - shares)
+
+
+def _log_mixed(p: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    p *= p.dtype.type(1 - _DOUBT)
+    p += p.dtype.type(_DOUBT) * prior
+    return np.log(p, out=p)

@@ -1,0 +1,133 @@
+"""SAE: a linear code for rows that is the description of their class and gives the row back.
+
+Kodirov, Xiang and Gong, "Semantic autoencoder for zero-shot learning", CVPR 2017.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from unseen.classes import ClassTable
+from unseen.errors import InputError, listed
+from unseen.estimators.base import ZeroShotClassifier, check_positive
+from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.threads import threads_for
+from unseen.training.logistic import moments, narrow_rows
+
+DIRECTIONS = ("visual", "semantic")
+
+
+class SAE(ZeroShotClassifier):
+    """Semantic autoencoder, in closed form.
+
+        min_W |X - S W|² + λ |X W' - S|²
+        S'S W + λ W X'X = (1 + λ) S'X                              (a Sylvester equation)
+
+    with rows X (N x d_t), the description of each row's class S (N x d_s) and W (d_s x d_t), which
+    decodes descriptions into rows and, transposed, encodes rows. The score is the cosine of Ws with
+    x ("visual"), or of s with W x ("semantic"). Both sides of the equation are symmetric, so the
+    eigenvectors of both solve it entry by entry; X is read in blocks, twice.
+
+    Parameters
+    ----------
+    encoder_weight : λ, for rows and descriptions of mean square length one.
+    direction : "visual" compares where the rows are, "semantic" where the descriptions are.
+    unit_rows : scale each row of X to length one.
+    center : take off the mean of the training rows.
+    center_classes : take off the mean of the descriptions of the seen classes.
+    unit_classes : scale each class description to length one, after that.
+
+    Attributes after `fit`
+    ----------------------
+    weights_ : W, d_s x d_t.
+    """
+
+    def __init__(
+        self,
+        encoder_weight: float = 1.0,
+        *,
+        direction: str = "visual",
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+        unit_classes: bool = True,
+    ) -> None:
+        self.encoder_weight = encoder_weight
+        self.direction = direction
+        self.unit_rows = unit_rows
+        self.center = center
+        self.center_classes = center_classes
+        self.unit_classes = unit_classes
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """λ on both sides of one, and both directions, which share a fit."""
+        return {
+            "encoder_weight": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0],
+            "direction": list(DIRECTIONS),
+        }
+
+    @property
+    def test_time_parameters(self) -> frozenset[str]:
+        return frozenset(("direction",))
+
+    def _check_parameters(self) -> None:
+        check_positive(self.encoder_weight, "encoder_weight")
+        if self.direction not in DIRECTIONS:
+            raise InputError(
+                f"direction must be one of {listed(DIRECTIONS)}, not {self.direction!r}"
+            )
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self._check_parameters()
+        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
+        self.class_scaling_ = ClassScaling.fit(
+            table.vectors, self.unit_classes, self.center_classes
+        )
+        S = self.class_scaling_(table.vectors.astype(np.float64))
+        shares = np.bincount(labels, minlength=table.n_classes) / labels.size
+        S /= np.sqrt(shares @ np.einsum("cs,cs->c", S, S)) or 1.0
+        with threads_for(float(X.size) * min(X.shape)):
+            W = solve_autoencoder(X, self.scaling_, labels, S, shares, self.encoder_weight)
+        self.weights_ = W.astype(X.dtype)
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        X = self.scaling_(X)
+        return unit_rows(X if self.direction == "visual" else X @ self._weights(X).T)
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        S = self.class_scaling_(table.vectors)
+        return unit_rows(S @ self._weights(S) if self.direction == "visual" else S)
+
+    def _weights(self, like: np.ndarray) -> np.ndarray:
+        return self.weights_.astype(like.dtype, copy=False)
+
+
+def solve_autoencoder(
+    X: np.ndarray,
+    scaling: RowScaling,
+    labels: np.ndarray,
+    S: np.ndarray,
+    shares: np.ndarray,
+    encoder_weight: float,
+) -> np.ndarray:
+    """W from rows X (N x d_t), descriptions S (C x d_s) and the shares of the classes in the rows.
+
+    With S'S/N = U α U' and X'X/N = V β V' the equation is W̃_ij = (1 + λ) T̃_ij / (α_i + λ β_j) for
+    W̃ = U'WV and T̃ = U'(S'X/N)V. Where α_i = 0 so is T̃_i, and these directions are left out.
+    """
+    _, lengths, U = np.linalg.svd(np.sqrt(shares)[:, None] * S, full_matrices=False)
+    U = U[lengths > 1e-6 * lengths[0]].T
+    alpha = lengths[: U.shape[1]] ** 2
+    rows, basis = narrow_rows(X, scaling)
+    target = rows.cross((S @ U).astype(rows.dtype)[labels]).T / rows.n_rows
+    beta, V = scipy.linalg.eigh(
+        moments(rows)[1], driver="evd", overwrite_a=True, check_finite=False
+    )
+    scale = alpha[:, None] + encoder_weight * np.maximum(beta, 0)
+    codes = (1 + encoder_weight) * (target @ V) / scale
+    W = U @ (codes.astype(V.dtype) @ V.T)
+    return W if basis is None else W @ basis.T

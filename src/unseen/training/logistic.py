@@ -1,0 +1,246 @@
+"""Linear classifiers with probabilities: logistic regression, all classes or attributes at once.
+
+    min over W, b of   1/N Σ_j loss(W' x̃_j + b, y_j) + λ/2 |W|²
+
+with scaled rows x̃ (N x d_t), W (d_t x K), b (K) without a penalty, and λ in units of the mean
+square distance of the rows from their mean. Solved by L-BFGS in coordinates in which the Hessian at
+the start is close to the identity, so that some dozens of products with X are enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+import scipy.special
+from sklearn.exceptions import ConvergenceWarning
+
+from unseen.blocks import array_blocks
+from unseen.preprocessing import RowScaling
+from unseen.threads import threads_for
+from unseen.training.rows import TrainingRows
+
+# scores (N x K, overwritten) -> mean loss, and its derivative by the scores
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+# Pairs of steps that L-BFGS keeps; each costs twice the size of W in float64.
+_MEMORY = 6
+# Gradient, as a share of the first one, at which the problem counts as solved. Sums in float32
+# cannot be trusted much below that.
+_TOL = {4: 1e-4, 8: 1e-8}
+
+
+class Linear(NamedTuple):
+    """Classifiers x̃ -> W'x̃ + b: W (d_t x K), b (K), and the number of steps it took."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+    n_iter: int
+
+
+def fit_multinomial(
+    X: np.ndarray,
+    scaling: RowScaling,
+    labels: np.ndarray,
+    n_classes: int,
+    penalty: float,
+    *,
+    tol: float | None = None,
+    max_iter: int = 500,
+) -> Linear:
+    """One classifier a class that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
+    shares = np.bincount(labels, minlength=n_classes) / labels.size
+    start = np.log(shares) - np.log(shares).mean()
+    curvature = float(np.mean(shares * (1 - shares)))
+
+    def loss(scores: np.ndarray) -> tuple[float, np.ndarray]:
+        return multinomial_loss(scores, labels)
+
+    return _fit(X, scaling, loss, start, curvature, penalty, tol, max_iter)
+
+
+def fit_binary(
+    X: np.ndarray,
+    scaling: RowScaling,
+    labels: np.ndarray,
+    targets: np.ndarray,
+    penalty: float,
+    *,
+    tol: float | None = None,
+    max_iter: int = 500,
+) -> Linear:
+    """K classifiers that know nothing of each other: log p(1|x) - log p(0|x) = w_k'x̃ + b_k.
+
+    `targets` (C x K) holds 0 or 1 for each class, and all rows of a class share its line.
+    """
+    targets = targets.astype(X.dtype)
+    counts = np.bincount(labels, minlength=targets.shape[0])
+    # Where all rows agree the best bias is infinite: half a row of the other kind keeps it finite.
+    shares = np.clip(counts @ targets, 0.5, labels.size - 0.5) / labels.size
+    curvature = float(np.mean(shares * (1 - shares)))
+
+    def loss(scores: np.ndarray) -> tuple[float, np.ndarray]:
+        return binary_loss(scores, targets[labels])
+
+    return _fit(X, scaling, loss, scipy.special.logit(shares), curvature, penalty, tol, max_iter)
+
+
+def multinomial_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
+    """1/N Σ_j (log Σ_c exp f_jc - f_j,y_j) and its gradient; the scores f are overwritten by it."""
+    each = np.arange(labels.size)
+    own = scores[each, labels].astype(np.float64)
+    highest = scores.max(axis=1, keepdims=True)
+    scores -= highest
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=1, keepdims=True)
+    value = np.mean(np.log(total[:, 0].astype(np.float64)) + highest[:, 0] - own)
+    scores /= total
+    scores[each, labels] -= 1
+    scores /= labels.size
+    return float(value), scores
+
+
+def binary_loss(scores: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
+    """1/N Σ_jk (log(1 + exp f_jk) - t_jk f_jk) and its gradient; the scores f are overwritten."""
+    value = -np.einsum("jk,jk->", targets, scores, dtype=np.float64)
+    value += np.maximum(scores, 0).sum(dtype=np.float64)
+    value += np.log1p(np.exp(-np.abs(scores))).sum(dtype=np.float64)
+    scipy.special.expit(scores, out=scores)
+    scores -= targets
+    scores /= scores.shape[0]
+    return float(value / scores.shape[0]), scores
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """p(c|x) from the scores of a multinomial classifier, row by row; overwrites them."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
+def _fit(
+    X: np.ndarray,
+    scaling: RowScaling,
+    loss: Loss,
+    start: np.ndarray,
+    curvature: float,
+    penalty: float,
+    tol: float | None,
+    max_iter: int,
+) -> Linear:
+    with threads_for(float(X.size) * start.size):
+        rows, basis = narrow_rows(X, scaling)
+        problem = _Problem(rows, loss, curvature, penalty, start.size)
+        found = problem.solve(start, tol or _TOL[X.dtype.itemsize], max_iter)
+        if basis is None:
+            return found
+        return found._replace(weights=basis @ found.weights)
+
+
+def narrow_rows(X: np.ndarray, scaling: RowScaling) -> tuple[TrainingRows, np.ndarray | None]:
+    """Rows with no more columns than there are rows, and what leads back.
+
+    With N < d_t the rows are given in an orthonormal basis (d_t x N) of their span: under a penalty
+    |W|² the best W lies in it. Otherwise they stay as they are, and the basis is None.
+    """
+    if X.shape[0] >= X.shape[1]:
+        return TrainingRows(X, scaling), None
+    factors: Any = scipy.linalg.qr(scaling(X).T, mode="economic", overwrite_a=True)
+    basis, R = factors
+    return TrainingRows(np.ascontiguousarray(R.T), RowScaling(False, None)), basis
+
+
+def moments(rows: TrainingRows) -> tuple[np.ndarray, np.ndarray]:
+    """The mean (d_t) of rows and X̃'X̃/N (d_t x d_t), in one pass over their blocks."""
+    total = np.zeros(rows.n_columns)
+    gram = np.zeros((rows.n_columns, rows.n_columns), dtype=rows.dtype)
+    for part in array_blocks(rows.X):
+        block = rows.scaling(np.asarray(rows.X[part]))
+        total += block.sum(axis=0, dtype=np.float64)
+        gram += block.T @ block
+    gram /= rows.n_rows
+    return (total / rows.n_rows).astype(rows.dtype), gram
+
+
+class _Problem:
+    """The objective over (V, v) with W = L'^-1 V and b = v/√c - W'm, where LL' = c·cov + λ I.
+
+    c is the mean second derivative of the loss at the start, so the Hessian there is near to I.
+    """
+
+    def __init__(
+        self, rows: TrainingRows, loss: Loss, curvature: float, penalty: float, n_outputs: int
+    ) -> None:
+        self.rows, self.loss = rows, loss
+        self.shape = (rows.n_columns + 1, n_outputs)
+        self.mean, gram = moments(rows)
+        gram -= np.outer(self.mean, self.mean)
+        spread = float(np.trace(gram, dtype=np.float64))
+        spread = spread if spread > 0 else 1.0
+        self.penalty, self.root = penalty * spread, np.sqrt(curvature)
+        gram *= rows.dtype.type(curvature)
+        # What is lost to rounding must not make the matrix indefinite.
+        lost = 10 * np.finfo(rows.dtype).eps * curvature * spread
+        gram.flat[:: rows.n_columns + 1] += max(self.penalty, lost)
+        self.factor = scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, start: np.ndarray, tol: float, max_iter: int) -> Linear:
+        """From W = 0 and the bias `start`, until the gradient is `tol` times its first value."""
+        v = np.zeros(self.shape)
+        v[-1] = start * self.root
+        first = np.abs(self.value_and_gradient(v.ravel())[1]).max()
+        options = {
+            "maxcor": _MEMORY,
+            "maxiter": max_iter,
+            "gtol": tol * first,
+            "ftol": np.finfo(self.rows.dtype).eps,
+        }
+        found = scipy.optimize.minimize(
+            self.value_and_gradient, v.ravel(), jac=True, method="L-BFGS-B", options=options
+        )
+        if found.nit >= max_iter:
+            warnings.warn(
+                f"logistic regression stopped after {max_iter} steps before it had converged; a "
+                "larger penalty makes the problem easier",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        W, bias = self._weights(found.x)
+        return Linear(W, (bias - self.mean @ W).astype(W.dtype), int(found.nit))
+
+    def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient by (V, v), both flat and in float64."""
+        W, bias = self._weights(flat)
+        scores = self.rows.project(W)
+        scores += bias - self.mean @ W
+        value, residual = self.loss(scores)
+        value += self.penalty / 2 * np.einsum("dk,dk->", W, W, dtype=np.float64)
+        sums = residual.sum(axis=0, dtype=np.float64)
+        by_weights = self.rows.cross(residual)
+        by_weights += W * W.dtype.type(self.penalty)
+        by_weights -= np.outer(self.mean, sums).astype(W.dtype)
+        gradient = np.empty(self.shape)
+        gradient[:-1] = self._solve(by_weights, transposed=False)
+        gradient[-1] = sums / self.root
+        return value, gradient.ravel()
+
+    def _weights(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """W, and the bias of rows whose mean is taken off."""
+        v = flat.reshape(self.shape)
+        bias = (v[-1] / self.root).astype(self.rows.dtype)
+        return self._solve(v[:-1].astype(self.rows.dtype), transposed=True), bias
+
+    def _solve(self, target: np.ndarray, transposed: bool) -> np.ndarray:
+        """L^-1 or L'^-1 times a matrix that may be overwritten."""
+        return scipy.linalg.solve_triangular(
+            self.factor,
+            target,
+            trans=int(transposed),
+            lower=True,
+            overwrite_b=True,
+            check_finite=False,
+        )
