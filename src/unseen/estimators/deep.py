@@ -1,0 +1,182 @@
+"""A deep two-branch embedding: a network for rows, another for class descriptions.
+
+Ba, Swersky, Fidler and Salakhutdinov, "Predicting deep zero-shot convolutional neural networks
+using textual descriptions", ICCV 2015; a special case in the paper. Training needs torch (the extra
+"deep"); a fitted model is a few arrays and predicts without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from unseen.blocks import array_blocks
+from unseen.classes import ClassTable
+from unseen.errors import require
+from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
+from unseen.preprocessing import ClassScaling, RowScaling
+
+
+class DeepEmbedding(ZeroShotClassifier):
+    """Two networks with a hidden layer each, whose outputs are compared by their product.
+
+        f(x) = max(0, x A1 + a) A2,        g(s) = max(0, s B1 + b) B2,        score = <f(x), g(s)>
+
+        min 1/N Σ_n -log softmax_c(<f(x_n), g(s_c)>)[y_n] + λ/2 (|A1|² + |A2|² + |B1|² + |B2|²)
+
+    with rows x_n of class y_n and descriptions s_c of the seen classes, over which the softmax
+    runs. It is minimised by Adam on mini-batches of rows, each against all seen classes.
+
+    Parameters
+    ----------
+    n_hidden : width of both hidden layers.
+    n_codes : length of f(x) and g(s).
+    penalty : λ.
+    max_iter : passes over the rows.
+    learning_rate : size of a step of Adam at the start; it falls to zero along half a cosine.
+    batch_size : rows a step.
+    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
+        mean; take off the mean of the class descriptions, scale them to length one.
+    random_state : seed of the first weights and of the order of the rows.
+
+    Attributes after `fit`
+    ----------------------
+    row_layers_, class_layers_ : A1, a, A2 and B1, b, B2.
+    history_ : the mean of the objective over the mini-batches of each pass.
+    """
+
+    needs: ClassVar[str] = "torch"
+
+    def __init__(
+        self,
+        n_hidden: int = 256,
+        n_codes: int = 64,
+        penalty: float = 1e-3,
+        *,
+        max_iter: int = 15,
+        learning_rate: float = 3e-3,
+        batch_size: int = 64,
+        unit_rows: bool = True,
+        center: bool = True,
+        center_classes: bool = True,
+        unit_classes: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.n_codes = n_codes
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.unit_rows = unit_rows
+        self.center = center
+        self.center_classes = center_classes
+        self.unit_classes = unit_classes
+        self.random_state = random_state
+
+    @classmethod
+    def default_grid(cls) -> dict[str, list[Any]]:
+        """The penalty and the length of training; widths matter little."""
+        return {"penalty": [3e-4, 1e-3, 3e-3], "max_iter": [8, 15, 30]}
+
+    # -- training -------------------------------------------------------------------------------
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self._check_parameters()
+        torch = require("torch", "deep", "fitting the deep embedding")
+        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
+        S = table.vectors.astype(np.float64)
+        self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        S = torch.from_numpy(self.class_scaling_(S).astype(X.dtype))
+        rng = np.random.default_rng(self.random_state)
+        layers = [
+            torch.from_numpy(a.astype(X.dtype)).requires_grad_()
+            for width in (X.shape[1], S.shape[1])
+            for a in first_layers(width, self.n_hidden, self.n_codes, rng)
+        ]
+        self.history_ = self._train(torch, layers, X, labels, S, rng)
+        arrays = [layer.detach().numpy().copy() for layer in layers]
+        self.row_layers_, self.class_layers_ = arrays[:3], arrays[3:]
+        self.n_iter_ = self.max_iter
+
+    def _train(
+        self,
+        torch: Any,
+        layers: list[Any],
+        X: np.ndarray,
+        labels: np.ndarray,
+        S: Any,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        order = own_order(X, self.scaling_, labels)
+        adam = torch.optim.Adam(layers, lr=self.learning_rate, fused=True)
+        # At least ten steps a pass, however few rows there are.
+        size = max(1, min(self.batch_size, labels.size // 10))
+        history = []
+        for n_pass in range(self.max_iter):
+            losses = []
+            for batch in np.array_split(rng.permutation(order), -(-labels.size // size)):
+                done = (n_pass + len(losses) * size / labels.size) / self.max_iter
+                adam.param_groups[0]["lr"] = self.learning_rate * np.cos(np.pi / 2 * done) ** 2
+                rows = torch.from_numpy(self.scaling_(X[batch]))
+                loss = objective(
+                    torch, layers, rows, S, torch.from_numpy(labels[batch]), self.penalty
+                )
+                adam.zero_grad()
+                loss.backward()
+                adam.step()
+                losses.append(float(loss.detach()))
+            history.append(np.mean(losses))
+        return np.array(history)
+
+    # -- test time ------------------------------------------------------------------------------
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        return network(self.scaling_(X), self.row_layers_)
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        S = self.class_scaling_(table.vectors.astype(np.float64))
+        return network(S, self.class_layers_)
+
+    def _n_codes(self) -> int:
+        return self.row_layers_[2].shape[1]
+
+    def _check_parameters(self) -> None:
+        for name in ("n_hidden", "n_codes", "max_iter", "batch_size"):
+            check_whole(getattr(self, name), name, 1)
+        check_number(self.penalty, "penalty", 0)
+        check_positive(self.learning_rate, "learning_rate")
+
+
+def network(X: np.ndarray, layers: Sequence[np.ndarray]) -> np.ndarray:
+    """max(0, x A1 + a) A2, in the type of X."""
+    first, bias, second = (layer.astype(X.dtype, copy=False) for layer in layers)
+    return np.maximum(X @ first + bias, 0) @ second
+
+
+def objective(torch: Any, layers: list[Any], rows: Any, S: Any, labels: Any, penalty: float) -> Any:
+    """The objective on some rows, as a number that knows its gradient."""
+    A1, a, A2, B1, b, B2 = layers
+    scores = (torch.relu(rows @ A1 + a) @ A2) @ (torch.relu(S @ B1 + b) @ B2).T
+    square = sum((layer**2).sum() for layer in (A1, A2, B1, B2))
+    return torch.nn.functional.cross_entropy(scores, labels) + 0.5 * penalty * square
+
+
+def first_layers(
+    width: int, n_hidden: int, n_codes: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Random layers that keep the size of a vector of mean square length one (He et al. 2015)."""
+    return [
+        rng.standard_normal((width, n_hidden)) * np.sqrt(2 / n_hidden),
+        np.zeros(n_hidden),
+        rng.standard_normal((n_hidden, n_codes)) * np.sqrt(1 / n_codes),
+    ]
+
+
+def own_order(X: np.ndarray, scaling: RowScaling, labels: np.ndarray) -> np.ndarray:
+    """Rows by class and place, so that the order they come in does not matter."""
+    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
+    place = np.concatenate([scaling(X[rows]) @ direction for rows in array_blocks(X)])
+    return np.lexsort((place, labels))
