@@ -170,7 +170,7 @@ def test_pictures_are_the_best_fits_in_order(shown: Demo) -> None:
 
 def test_the_numbers_of_the_page_are_those_printed(shown: Demo) -> None:
     page_rows = shown.page.rows
-    n_methods = len(METHODS)
+    n_methods = len(demo.SHOWN)
     for method, top_1, chance, mean_ap, splits, seconds in shown.printed[:n_methods]:
         assert [method, top_1, mean_ap, splits, seconds] in page_rows
         assert ["chance", chance, "-", chance, "-"] in page_rows
@@ -179,7 +179,7 @@ def test_the_numbers_of_the_page_are_those_printed(shown: Demo) -> None:
         assert row in page_rows
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", demo.SHOWN)
 def test_the_numbers_are_right(shown: Demo, method: str) -> None:
     digits = load_digits_zero_shot()
     X, y = digits.unseen_set()
@@ -200,7 +200,7 @@ def test_the_numbers_are_right(shown: Demo, method: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", demo.SHOWN)
 def test_the_mean_over_twelve_splits_is_right(shown: Demo, method: str) -> None:
     digits = load_digits_zero_shot()
     scores = []

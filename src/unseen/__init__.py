@@ -15,18 +15,45 @@ from unseen.datasets import (
     read_dataset,
 )
 from unseen.errors import InputError
-from unseen.estimators import ESZSL, JLSE
+from unseen.estimators import (
+    ALE,
+    COSTA,
+    DAP,
+    ESZSL,
+    IAP,
+    JLSE,
+    SAE,
+    SJE,
+    ConSE,
+    DeepEmbedding,
+    DeViSE,
+    LatEm,
+    SSEIntersection,
+    SSEReLU,
+)
 from unseen.protocols import evaluate
 from unseen.selection import ClassHoldout
 from unseen.storage import load
 from unseen.tuning import tune
 
 __all__ = [
+    "ALE",
+    "COSTA",
+    "DAP",
     "ESZSL",
+    "IAP",
     "JLSE",
+    "SAE",
+    "SJE",
     "ClassHoldout",
     "ClassTable",
+    "ConSE",
+    "DeViSE",
+    "DeepEmbedding",
     "InputError",
+    "LatEm",
+    "SSEIntersection",
+    "SSEReLU",
     "ZeroShotDataset",
     "digit_splits",
     "evaluate",

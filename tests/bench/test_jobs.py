@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def job(folder: str, method: str = "eszsl", **changes: Any) -> Job:
-    return Job(folder, "", method, 0, "default", False, 0)._replace(**changes)
+    return Job(folder, "", method, 0, "default", 0, False, 0)._replace(**changes)
 
 
 def test_the_result_is_that_of_the_library(folder: str) -> None:

@@ -71,3 +71,16 @@ def test_descriptions_of_unseen_classes_have_no_say(data: Any, label: str) -> No
     other = type(data.classes)(data.classes.names, vectors)
     first = tuned_parameters([label], "holdout", X, y, data.classes, 0)
     assert first == tuned_parameters([label], "holdout", X, y, other, 0)
+
+
+def test_a_spent_budget_leaves_the_defaults(data: Any) -> None:
+    X, y = data.training_set()
+    labels = ["eszsl", "ale"]
+    found = tuned_parameters(labels, "holdout", X, y, data.classes, 0, budget=1e-9)
+    assert found == {"eszsl": {}, "ale": {}}
+    found = tuned_parameters(NUMERALS, "holdout", X, y, data.classes, 0, budget=1e-9)
+    assert found == variants()
+
+
+def test_trials_that_were_never_made_are_not_taken() -> None:
+    assert chosen([trial([], a=5), trial([], a=1)], DEFAULTS) == {}

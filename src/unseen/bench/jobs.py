@@ -36,6 +36,7 @@ class Job(NamedTuple):
     method : a name of `METHODS`, or "variants" for the eight rows of the paper's table.
     trial : seed of the model, of the classes held out for tuning, and of random unseen classes.
     tuning : how parameters are chosen, a word of `TUNING`.
+    budget : seconds after which the search for them begins no fit; 0 for no limit.
     generalized : let seen and unseen classes compete; rows of seen classes are kept for testing.
     random_classes : draw this many classes as unseen instead of those of the split; 0 for those.
     """
@@ -45,6 +46,7 @@ class Job(NamedTuple):
     method: str
     trial: int
     tuning: str
+    budget: float
     generalized: bool
     random_classes: int
 
@@ -66,6 +68,7 @@ def plan(
     split: str = "",
     trials: int = 3,
     tuning: str = "default",
+    budget: float = 0,
     generalized: bool = False,
     random_classes: int = 0,
 ) -> list[Job]:
@@ -81,7 +84,7 @@ def plan(
     if trials < 1:
         raise InputError(f"trials must be at least 1, not {trials}")
     return [
-        Job(name, split, kind, trial, tuning, generalized, random_classes)
+        Job(name, split, kind, trial, tuning, budget, generalized, random_classes)
         for name in data
         for trial in range(trials)
         for kind in methods
@@ -129,7 +132,8 @@ def run_job(job: Job, data: ZeroShotDataset | None = None) -> list[dict[str, Any
     data = opened(job) if data is None else data
     X, y = data.training_set()
     start = time.perf_counter()
-    chosen = tuned_parameters(job.labels, job.tuning, X, y, data.classes, job.trial)
+    budget = job.budget or None
+    chosen = tuned_parameters(job.labels, job.tuning, X, y, data.classes, job.trial, budget)
     tune_seconds = (time.perf_counter() - start) / len(chosen)
     facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
     fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}

@@ -97,7 +97,7 @@ def run_sweep(
     total = len(data) * sweep.trials * len(sweep.values)
     keys = []
     for name in data:
-        dataset = opened(Job(name, sweep.split, sweep.method, 0, "default", False, 0))
+        dataset = opened(Job(name, sweep.split, sweep.method, 0, "default", 0, False, 0))
         facts = provenance(dataset)
         for trial, sets in enumerate(_sets(sweep, dataset)):
             for value in sweep.values:

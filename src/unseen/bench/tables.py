@@ -14,8 +14,8 @@ from unseen.estimators import METHODS
 from unseen.report import page
 
 Record = dict[str, Any]
-# As their authors write them; those of the paper may not be in the library.
-NAMES = {"sje": "SJE", "dap": "DAP", "sse-int": "SSE-INT", "sse-relu": "SSE-ReLU"}
+# As their authors write them, where it is not the name of the class.
+NAMES = {"sse-int": "SSE-INT", "sse-relu": "SSE-ReLU", "deep": "deep embedding"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _methods(records: Sequence[Record]) -> list[str]:
 def method_name(name: str) -> str:
     if name in NUMERALS:
         return f"JLSE {described(name)}"
-    return METHODS[name].__name__ if name in METHODS else NAMES.get(name, name)
+    return NAMES.get(name) or (METHODS[name].__name__ if name in METHODS else name)
 
 
 def _measure(

@@ -23,31 +23,43 @@ _DECISION = {1: {}, 2: {"test_source_fit": [0.3, 1.0, 2.0]}}
 
 
 def tuned_parameters(
-    labels: Sequence[str], tuning: str, X: np.ndarray, y: np.ndarray, classes: ClassTable, seed: int
+    labels: Sequence[str],
+    tuning: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: ClassTable,
+    seed: int,
+    budget: float | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Parameters for each method by its name, chosen without the unseen classes.
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; a setting takes the place of the defaults if it beats them by more
-    than a standard error of the difference, since the best of many is partly luck.
+    than a standard error of the difference, since the best of many is partly luck. After `budget`
+    seconds the search for a method begins no fit.
     """
     if tuning == "default":
         return {label: variants().get(label, {}) for label in labels}
     if all(label in variants() for label in labels):
-        return _tuned_variants(labels, tuning, X, y, classes, seed)
-    return {label: _tuned(METHODS[label](), tuning, X, y, classes, seed) for label in labels}
+        return _tuned_variants(labels, tuning, X, y, classes, seed, budget)
+    return {
+        label: _tuned(METHODS[label](), tuning, X, y, classes, seed, budget) for label in labels
+    }
 
 
 def _tuned(
-    model: ZeroShotClassifier, tuning: str, X: np.ndarray, y: np.ndarray, classes: Any, seed: int
+    model: ZeroShotClassifier,
+    tuning: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: Any,
+    seed: int,
+    budget: float | None,
 ) -> dict[str, Any]:
-    if tuning == "paper":
-        found = tune(
-            _light(model), X, y, classes, protocol="paper", n_settings=_N_SETTINGS,
-            random_state=seed,
-        )  # fmt: skip
-    else:
-        found = tune(_light(model), X, y, classes, random_state=seed)
+    way: dict[str, Any] = (
+        {"protocol": "paper", "n_settings": _N_SETTINGS} if tuning == "paper" else {}
+    )
+    found = tune(_light(model), X, y, classes, random_state=seed, budget=budget, **way)
     return chosen(found.trials, model.get_params())
 
 
@@ -57,7 +69,13 @@ def _light(model: ZeroShotClassifier) -> ZeroShotClassifier:
 
 
 def _tuned_variants(
-    labels: Sequence[str], tuning: str, X: np.ndarray, y: np.ndarray, classes: Any, seed: int
+    labels: Sequence[str],
+    tuning: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: Any,
+    seed: int,
+    budget: float | None,
 ) -> dict[str, dict[str, Any]]:
     """One search for all variants, as they share their fits; each takes the best of its own."""
     rounds = METHODS["jlse"]().get_params()["max_iter"]
@@ -70,8 +88,9 @@ def _tuned_variants(
     held_out = 2 if tuning == "paper" else 0.2
     model = _light(METHODS["jlse"]())
     found: Tuning = tune(
-        model, X, y, classes, grid, strategy="grid", cv=ClassHoldout(held_out, _N_SPLITS, seed)
-    )
+        model, X, y, classes, grid, strategy="grid",
+        cv=ClassHoldout(held_out, _N_SPLITS, seed), budget=budget,
+    )  # fmt: skip
     best = {}
     for label in labels:
         fixed = variants()[label]
@@ -83,12 +102,12 @@ def _tuned_variants(
 def chosen(trials: Sequence[Trial], defaults: dict[str, Any]) -> dict[str, Any]:
     """The parameters of the best trial, or none if the defaults are as good but for luck.
 
-    `trials` come best first.
+    `trials` come best first; those that a budget left out come last.
     """
     usual = next((t for t in trials if t.scores and t.parameters.items() <= defaults.items()), None)
     best = trials[0]
-    if usual is None:
-        return best.parameters
+    if usual is None or not best.scores:
+        return best.parameters if best.scores else {}
     n = min(best.n_splits, usual.n_splits)
     gain = np.subtract(best.scores[:n], usual.scores[:n])
     error = gain.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf

@@ -29,7 +29,7 @@ from unseen.cli.output import say, show, show_json
 from unseen.datasets import CATALOGUE
 from unseen.datasets.catalogue import entries, has_features
 from unseen.errors import InputError, listed
-from unseen.estimators import METHODS, method
+from unseen.estimators import available, method
 from unseen.plots.canvas import svg
 from unseen.plots.curves import sweep_figure
 
@@ -48,13 +48,19 @@ def bench(
             "--method",
             "-m",
             help=f"A method, repeatable; '{ALL_VARIANTS}' are the paper's (i) to (viii). "
-            "Without it, every method.",
+            "Without it, every method that is installed.",
         ),
     ] = None,
     trials: Trials = 3,
     tuning: Annotated[
         str, typer.Option(help=f"How parameters are chosen: {', '.join(TUNING)}.")
     ] = "default",
+    budget: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Seconds after which the tuning of a method begins no fit; 0 for no limit."
+        ),
+    ] = 0,
     split: Split = "",
     generalized: Annotated[
         bool, typer.Option("--generalized", help="Let seen and unseen classes compete too.")
@@ -79,13 +85,13 @@ def bench(
     names = list(data or [])
     if paper:
         names += [name for name in _of_the_paper(json) if name not in names]
-        methods = methods or [*METHODS, ALL_VARIANTS]
+        methods = methods or [*available(), ALL_VARIANTS]
     if not names:
         raise InputError("name a data set, as in 'unseen bench digits'; 'unseen datasets' lists "
                          "them, and --paper takes those of the paper")  # fmt: skip
     jobs = plan(
-        names, methods or list(METHODS), split=split, trials=trials, tuning=tuning,
-        generalized=generalized, random_classes=random_classes,
+        names, methods or available(), split=split, trials=trials, tuning=tuning,
+        budget=budget, generalized=generalized, random_classes=random_classes,
     )  # fmt: skip
     log = Log(out / "results.jsonl")
     wanted = [job.key(label) for job in jobs for label in job.labels]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -57,6 +57,9 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
     seen_classes_, unseen_classes_ : classes of the table with and without training rows.
     class_table_ : the table of all of them.
     """
+
+    # A module that fitting imports and that only an extra installs.
+    needs: ClassVar[str] = ""
 
     n_features_in_: int
     feature_names_in_: np.ndarray
