@@ -27,6 +27,8 @@ def test_a_clear_gain_takes_the_place_of_the_defaults() -> None:
 def test_a_gain_within_its_error_does_not() -> None:
     trials = [trial([0.6, 0.5, 0.9], a=5), trial([0.62, 0.58, 0.55], a=1)]
     assert chosen(trials, DEFAULTS) == {}
+    trials = [trial([0.60, 0.62, 0.68], a=5), trial([0.58, 0.62, 0.62], a=1)]
+    assert chosen(trials, DEFAULTS) == {}, "one and a half standard errors"
 
 
 def test_only_common_splits_are_compared() -> None:

@@ -35,8 +35,8 @@ def tuned_parameters(
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; a setting takes the place of the defaults if it beats them by more
-    than a standard error of the difference, since the best of many is partly luck. After `budget`
-    seconds the search for a method begins no fit.
+    than two standard errors of the difference, since the best of many is partly luck. After
+    `budget` seconds the search for a method begins no fit.
     """
     if tuning == "default":
         return {label: variants().get(label, {}) for label in labels}
@@ -111,4 +111,4 @@ def chosen(trials: Sequence[Trial], defaults: dict[str, Any]) -> dict[str, Any]:
     n = min(best.n_splits, usual.n_splits)
     gain = np.subtract(best.scores[:n], usual.scores[:n])
     error = gain.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
-    return best.parameters if gain.mean() > error else {}
+    return best.parameters if gain.mean() > 2 * error else {}
