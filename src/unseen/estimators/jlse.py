@@ -16,12 +16,13 @@ from unseen.estimators.base import (
     check_whole,
 )
 from unseen.estimators.explanation import Explanation, explain
+from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Away, margin_bias
 from unseen.inference.latent import Candidates, Latent, TestTime
 from unseen.metrics import per_class_accuracy
 from unseen.model.objective import Codes, Weights
 from unseen.model.terms import LOSSES
-from unseen.pairs import pair_weights, row_weights
+from unseen.pairs import label_weights, pair_weights
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.row_kernel import RowKernel
 from unseen.selection import ClassHoldout
@@ -32,7 +33,8 @@ from unseen.training.calibration import learn_calibration
 from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.rows import TrainingRows
 
-_AUTO_PENALTY = 4e-5
+# First guess of λ_W by the number of axes of the labels: of classes, of pairs.
+_AUTO_PENALTY = {1: 4e-5, 2: 1e-2}
 # Algorithm 4 is cheap, and what it finds for a class should not depend on the other candidates.
 _TEST_TOL = 1e-4
 _MOST_KEPT = 8
@@ -41,7 +43,7 @@ _TEST_TIME = frozenset(
 )
 
 
-class JLSE(ZeroShotClassifier):
+class JLSE(PairMatching, ZeroShotClassifier):
     """Joint latent similarity embedding: dictionaries for both domains, one similarity for all.
 
         J = 1/C Σ_i (λ1s/2 |z_i|² + λ2s/2 |x_i - B z_i|²)       classes, z_i summing to one
@@ -61,7 +63,7 @@ class JLSE(ZeroShotClassifier):
     source_fit, source_shrinkage : λ2s, and λ1s/λ2s.
     target_fit, target_shrinkage : λ2t, and λ1t/λ2t.
     similarity_penalty : λ_W in units of mean |z_i|² times mean |z_j|², or "auto": larger the
-        worse the seen classes can be told apart.
+        worse the seen classes can be told apart; 0.01 where `fit_pairs` takes labels of pairs.
     loss : "squared_hinge" or "hinge" (the paper).
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
         "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight.
@@ -232,6 +234,7 @@ class JLSE(ZeroShotClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
+        self._forget_pairs()
         work = X.shape[0] * min(self.n_target_atoms, X.shape[1]) * table.n_classes
         with threads_for(work):
             self._fit_scaled(X, labels, table)
@@ -250,8 +253,8 @@ class JLSE(ZeroShotClassifier):
         self._keep(training)
         self.calibration_ = (
             learn_calibration(training, D, self._start, self._latent, self.random_state)
-            if self.calibration == "holdout"
-            else float(self.calibration or 0.0)
+            if self.calibration == "holdout" and labels.ndim == 1
+            else float(0.0 if self.calibration in (None, "holdout") else self.calibration)
         )
 
     def _training_rows(self, X: np.ndarray) -> TrainingRows:
@@ -281,9 +284,7 @@ class JLSE(ZeroShotClassifier):
             target_shrink=self.target_shrinkage * self.target_fit,
             target_fit=self.target_fit,
             similarity=1.0,
-            pairs=pair_weights(
-                labels.size, S.shape[0], self.positive_weight, row_weights(labels, self.balance)
-            ),
+            pairs=label_weights(labels, S.shape[0], self.positive_weight, self.balance),
             loss=self.loss,
             bias_scale=float(self.fit_bias),
         )
@@ -292,9 +293,10 @@ class JLSE(ZeroShotClassifier):
         )
         training = Training(S, rows, labels, weights, options, B, D)
         automatic = self.similarity_penalty == "auto"
-        training.set_penalty(_AUTO_PENALTY if automatic else float(self.similarity_penalty))
+        first = _AUTO_PENALTY[labels.ndim] if automatic else float(self.similarity_penalty)
+        training.set_penalty(first)
         training.fit_similarity()
-        if automatic:
+        if automatic and labels.ndim == 1:
             training.set_penalty(float(np.clip(2e-4 * training.error(), 2e-5, 2e-4)))
             training.fit_similarity()
         return training
@@ -361,7 +363,7 @@ class JLSE(ZeroShotClassifier):
         """The fitted model; it and the last few sets of candidates are kept, which makes single
         rows fast. A parameter of test time that is changed after `fit` makes it anew."""
         kept: dict[Any, Any] = vars(self).setdefault("_kept", {})
-        choices = self._choices(self.negative_weight_, self.test_bias_)
+        choices = self._for_pairs(self._choices(self.negative_weight_, self.test_bias_))
         if "latent" not in kept or kept["latent"].choices != choices:
             codes = Codes(
                 self.source_codes_, self.target_codes_, self.source_dictionary_,
@@ -393,6 +395,8 @@ class JLSE(ZeroShotClassifier):
 
     def _number_if_seen(self, table: ClassTable) -> np.ndarray:
         """The number of each class in training, -1 for others and for one described anew."""
+        if self._has_pairs:
+            return self._known_sources(table)
         known = self.class_table_.select(self.seen_classes_).vectors
         number = np.searchsorted(self.seen_classes_, table.names)
         number = np.minimum(number, self.seen_classes_.size - 1)
@@ -411,15 +415,6 @@ class JLSE(ZeroShotClassifier):
         if prepared.is_seen.any() and not prepared.is_seen.all():
             scores[:, prepared.is_seen] -= scores.dtype.type(self.calibration_)
         return scores
-
-    def score_pairs(self, S: Any, X: Any) -> np.ndarray:
-        """F(x_s, x_t) of every source vector (C' x d_s) with every row (N' x d_t), N' x C'.
-
-        The source vectors are taken for descriptions of classes without training rows.
-        """
-        vectors = np.atleast_2d(np.asarray(S))
-        table = ClassTable([f"pair {k}" for k in range(len(vectors))], vectors)
-        return self.similarities(X, table)
 
     def explain(self, x: Any, name: Any, top: int = 5) -> Explanation:
         """Why the row x is, or is not, of the class `name`: latent links and attributes.

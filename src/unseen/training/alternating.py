@@ -42,7 +42,10 @@ class Options(NamedTuple):
 
 
 class Training:
-    """The state of Algorithm 2: what it has found and what the next round starts from."""
+    """The state of Algorithm 2: what it has found and what the next round starts from.
+
+    `labels` are N class numbers, rows of S, or an N x C matrix of signs with 0 for unknown pairs.
+    """
 
     def __init__(
         self,
@@ -97,12 +100,20 @@ class Training:
         self.weights = self.weights._replace(similarity=relative * (size if size > 0 else 1.0))
 
     def error(self) -> float:
-        """Share of training rows whose own class does not score best among the seen ones."""
-        Q = (self.Zs @ self.W).T
+        """Share of training rows whose own class does not score best among the seen ones.
+
+        For signs: of positive pairs that do not score above every negative one of their row.
+        """
+        Q, labels = (self.Zs @ self.W).T, self.labels
         wrong = 0
-        for rows in row_blocks(self.labels.size, Q.shape[1] * Q.itemsize):
-            wrong += np.count_nonzero((self.Zt[rows] @ Q).argmax(axis=1) != self.labels[rows])
-        return wrong / self.labels.size
+        for rows in row_blocks(len(labels), Q.shape[1] * Q.itemsize):
+            scores = self.Zt[rows] @ Q
+            if labels.ndim == 2:
+                worst = scores.max(axis=1, where=labels[rows] < 0, initial=-np.inf)
+                wrong += np.count_nonzero((labels[rows] > 0) & (scores <= worst[:, None]))
+            else:
+                wrong += np.count_nonzero(scores.argmax(axis=1) != labels[rows])
+        return wrong / (np.count_nonzero(labels > 0) if labels.ndim == 2 else len(labels))
 
     def fit_similarity(self) -> None:
         """W <- argmin Σ ω_ij loss(y_ij s_ij) + λ_W/2 |W|²."""
