@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.base import clone
 
 import unseen
 from unseen import JLSE, ClassTable, InputError, evaluate_pairs, make_pairs, make_zero_shot
@@ -40,7 +39,7 @@ def test_array_sparse_and_list_make_one_model(data: PairDataset, model: JLSE) ->
     X, Y = data.X[KNOWN], data.Y[KNOWN]
     expected = model.score_pairs(data.S, data.X[NEW])
     for form in (Y.astype(float), scipy.sparse.csr_array(Y), as_list(Y)):
-        found = clone(model).fit_pairs(data.S, X, form).score_pairs(data.S, data.X[NEW])
+        found = JLSE(**FAST).fit_pairs(data.S, X, form).score_pairs(data.S, data.X[NEW])
         np.testing.assert_array_equal(found, expected)
 
 
@@ -48,8 +47,8 @@ def test_a_whole_weight_is_a_repetition(data: PairDataset, model: JLSE) -> None:
     X, pairs = data.X[KNOWN], as_list(data.Y[KNOWN])
     often = np.random.default_rng(0).integers(1, 4, len(pairs))
     repeated = [pair for pair, n in zip(pairs, often.tolist(), strict=True) for _ in range(n)]
-    weighted = clone(model).fit_pairs(data.S, X, pairs, often)
-    again = clone(model).fit_pairs(data.S, X, repeated)
+    weighted = JLSE(**FAST).fit_pairs(data.S, X, pairs, often)
+    again = JLSE(**FAST).fit_pairs(data.S, X, repeated)
     expected = weighted.score_pairs(data.S, data.X[NEW])
     np.testing.assert_array_equal(again.score_pairs(data.S, data.X[NEW]), expected)
     assert np.abs(model.score_pairs(data.S, data.X[NEW]) - expected).max() > 0.01
@@ -61,7 +60,7 @@ def test_weights_of_one_change_nothing_and_their_scale_is_free(
     expected = model.score_pairs(data.S, data.X[NEW])
     for size in (1.0, 7.0):
         weights = np.full(data.Y[KNOWN].shape, size)
-        found = clone(model).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], weights)
+        found = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], weights)
         scores = found.score_pairs(data.S, data.X[NEW])
         np.testing.assert_allclose(scores, expected, atol=0.02 * np.ptp(expected))
 
@@ -100,7 +99,7 @@ def test_the_objective_falls(model: JLSE) -> None:
     ],
 )
 def test_bad_input_is_named(data: PairDataset, change: dict[str, Any], message: str) -> None:
-    given = {"S": data.S, "X": data.X[KNOWN], "Y": data.Y[KNOWN]}
+    given: dict[str, Any] = {"S": data.S, "X": data.X[KNOWN], "Y": data.Y[KNOWN]}
     given |= {name: make(data) for name, make in change.items()}
     with pytest.raises(InputError, match=message):
         JLSE(**FAST).fit_pairs(**given)
@@ -128,6 +127,8 @@ def test_scores_are_the_similarity_of_codes_of_the_data_fit(data: PairDataset, m
     S = data.S + 0.1
     rows = data.X[NEW]
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert model.scaling_.mean is not None
+    assert model.class_scaling_.mean is not None
     rows = (rows - model.scaling_.mean) / model.scaling_.scale
     D, B = model.target_dictionary_, model.source_dictionary_
     Zt = np.linalg.solve(D.T @ D + 0.02 * np.eye(D.shape[1]), D.T @ rows.T).T
@@ -157,7 +158,7 @@ def test_a_vector_that_two_sources_share_is_no_known_source(data: PairDataset) -
 
 
 def test_disjoint_matches_use_algorithm_4(data: PairDataset, model: JLSE) -> None:
-    away = clone(model).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], disjoint=True)
+    away = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], disjoint=True)
     np.testing.assert_array_equal(away.similarity_, model.similarity_)
     assert away._fitted.choices.away is not None
     assert model._fitted.choices.away is None
@@ -190,7 +191,7 @@ def test_what_needs_names_says_so(data: PairDataset, model: JLSE, ask: Any) -> N
 def test_a_class_table_brings_names(data: PairDataset, model: JLSE) -> None:
     names = [f"drug {k}" for k in range(24)][::-1]
     table = ClassTable(names, data.S)
-    named = clone(model).fit_pairs(table, data.X[KNOWN], data.Y[KNOWN])
+    named = JLSE(**FAST).fit_pairs(table, data.X[KNOWN], data.Y[KNOWN])
     scores = model.score_pairs(data.S, data.X[NEW])
     np.testing.assert_array_equal(named.similarities(data.X[NEW], names), scores)
     np.testing.assert_array_equal(named.predict(data.X[NEW]), np.array(names)[scores.argmax(1)])
@@ -211,7 +212,7 @@ def test_candidates_given_as_a_table_are_chosen_from(data: PairDataset, model: J
 
 
 def test_fit_forgets_pairs(data: PairDataset, model: JLSE) -> None:
-    other = clone(model).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    other = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
     other.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None)
     y = np.repeat(["a", "b", "c"], 40)
     other.fit(data.X, y)
@@ -221,7 +222,7 @@ def test_fit_forgets_pairs(data: PairDataset, model: JLSE) -> None:
 
 def test_a_saved_model_scores_alike(data: PairDataset, model: JLSE, tmp_path: Path) -> None:
     for method in ("sigmoid", "isotonic"):
-        kept = clone(model).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+        kept = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
         kept.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None, method=method)
         kept.save(tmp_path / "pairs.unseen")
         again = unseen.load(tmp_path / "pairs.unseen")
@@ -275,7 +276,7 @@ def test_calibration_learns_the_threshold_and_the_probability(
 
 
 def test_cold_calibration_does_not_touch_the_model(data: PairDataset, model: JLSE) -> None:
-    kept = clone(model).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    kept = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
     kept.calibrate(data.S, data.X[KNOWN], data.Y[KNOWN], goal="balanced")
     np.testing.assert_array_equal(kept.similarity_, model.similarity_)
 
@@ -283,7 +284,8 @@ def test_cold_calibration_does_not_touch_the_model(data: PairDataset, model: JLS
 def test_bad_calibration_is_named(data: PairDataset, model: JLSE) -> None:
     with pytest.raises(InputError, match="call calibrate first"):
         model.pair_probabilities(data.S, data.X)
-    for bad in ({"goal": "best"}, {"method": "beta"}, {"cold": "rows"}):
+    options: list[dict[str, Any]] = [{"goal": "best"}, {"method": "beta"}, {"cold": "rows"}]
+    for bad in options:
         with pytest.raises(InputError, match="must be one of"):
             model.calibrate(data.S, data.X, data.Y, **bad)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -24,6 +24,7 @@ def as_list(Y: np.ndarray) -> list[tuple[int, int, int]]:
     return [(i, j, int(Y[j, i])) for j, i in np.argwhere(Y != 0).tolist()]
 
 
+@settings(max_examples=50, deadline=None)
 @given(Y=signs)
 def test_array_sparse_and_list_are_one(Y: np.ndarray) -> None:
     for form in (Y, Y.astype(float), scipy.sparse.csr_array(Y), scipy.sparse.coo_matrix(Y),
@@ -33,6 +34,7 @@ def test_array_sparse_and_list_are_one(Y: np.ndarray) -> None:
         np.testing.assert_array_equal(found, Y)
 
 
+@settings(max_examples=50, deadline=None)
 @given(Y=signs, weights=arrays(np.float64, (5, 4), elements=st.floats(0.125, 8)))
 def test_weights_multiply_signs_in_every_form(Y: np.ndarray, weights: np.ndarray) -> None:
     of_list = [weights[j, i] for i, j, _ in as_list(Y)]

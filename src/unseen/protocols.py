@@ -212,6 +212,7 @@ def _tested(
     model: Any, S: np.ndarray, X: np.ndarray, signs: np.ndarray, split: PairSplit
 ) -> PairEvaluation:
     part = signs[np.ix_(split.train_targets, split.train_sources)]
-    fitted = clone(model).fit_pairs(S[split.train_sources], X[split.train_targets], part)
+    copy: Any = clone(model)
+    copy.fit_pairs(S[split.train_sources], X[split.train_targets], part)
     test = signs[np.ix_(split.test_targets, split.test_sources)]
-    return evaluate_pairs(fitted, S[split.test_sources], X[split.test_targets], test)
+    return evaluate_pairs(copy, S[split.test_sources], X[split.test_targets], test)

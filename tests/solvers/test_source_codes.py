@@ -1,6 +1,6 @@
 # Problems are plain dicts of mixed values, which the type checker cannot follow.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
-# pyright: reportOperatorIssue=false
+# pyright: reportOperatorIssue=false, reportIndexIssue=false
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -76,7 +77,7 @@ def make_pairs(
     M = rng.standard_normal((n_factors, n_factors))
     strength = X @ (S @ A.T @ M @ P).T
     scale = sharpness / strength.std()
-    offset = brentq(lambda c: expit(scale * strength + c).mean() - positives, -1e3, 1e3)
+    offset: Any = brentq(lambda c: expit(scale * strength + c).mean() - positives, -1e3, 1e3)
     chances = expit(scale * strength + offset)
     Y = np.where(rng.random(chances.shape) < chances, 1, -1).astype(np.int8)
     Y[rng.random(Y.shape) >= known] = 0

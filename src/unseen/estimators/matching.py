@@ -144,7 +144,8 @@ class PairMatching(ZeroShotClassifier):
         """Labels and scores of the pairs to test on, by a copy trained on the others."""
         part = signs[np.ix_(split.train_targets, split.train_sources)]
         disjoint = vars(self).get("pairs_", {}).get("disjoint", False)
-        copy = clone(self).fit_pairs(
+        copy: Any = clone(self)
+        copy.fit_pairs(
             S[split.train_sources], X[split.train_targets], np.sign(part), np.abs(part),
             disjoint=disjoint,
         )  # fmt: skip
