@@ -127,6 +127,11 @@ class PairMatching(ZeroShotClassifier):
         for name, value, allowed in (("method", method, METHODS), ("goal", goal, GOALS)):
             if value not in allowed:
                 raise InputError(f"{name} must be one of {tuple(allowed)}, not {value!r}")
+        if cold is not None and not self._has_pairs:
+            raise InputError(
+                "the model was fitted on class labels: give pairs of classes that it was not "
+                "trained on, with cold=None"
+            )
         vectors, rows = as_sources(S)[0].vectors, np.asarray(X)
         signs = pair_labels(Y, len(rows), len(vectors), weights)
         if cold is None:
@@ -143,12 +148,14 @@ class PairMatching(ZeroShotClassifier):
     def _cold_scores(self, S: Any, X: Any, signs: Any, split: Any) -> tuple[Any, Any]:
         """Labels and scores of the pairs to test on, by a copy trained on the others."""
         part = signs[np.ix_(split.train_targets, split.train_sources)]
-        disjoint = vars(self).get("pairs_", {}).get("disjoint", False)
         copy: Any = clone(self)
         copy.fit_pairs(
-            S[split.train_sources], X[split.train_targets], np.sign(part), np.abs(part),
-            disjoint=disjoint,
-        )  # fmt: skip
+            S[split.train_sources],
+            X[split.train_targets],
+            np.sign(part),
+            None if part.dtype == np.int8 else np.abs(part),
+            disjoint=self.pairs_["disjoint"],
+        )
         test = signs[np.ix_(split.test_targets, split.test_sources)]
         scores = copy.score_pairs(S[split.test_sources], X[split.test_targets])
         return test[test != 0], scores[test != 0]
