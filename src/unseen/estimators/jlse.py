@@ -19,6 +19,7 @@ from unseen.estimators.explanation import Explanation, explain
 from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Away, margin_bias
 from unseen.inference.latent import Candidates, Latent, TestTime
+from unseen.inference.pairwise import latent_of
 from unseen.metrics import per_class_accuracy
 from unseen.model.objective import Codes, Weights
 from unseen.model.terms import LOSSES
@@ -39,8 +40,9 @@ _AUTO_PENALTY = {1: 4e-5, 2: 1e-2}
 _TEST_TOL = 1e-4
 _MOST_KEPT = 8
 _TEST_TIME = frozenset(
-    ("test_embedding", "test_source_fit", "test_target_fit", "class_offset", "decision", "link")
-)
+    ("inference", "test_embedding", "test_source_fit", "test_target_fit", "class_offset", "decision",
+     "link")
+)  # fmt: skip
 
 
 class JLSE(PairMatching, ZeroShotClassifier):
@@ -77,9 +79,11 @@ class JLSE(PairMatching, ZeroShotClassifier):
     early_stopping : choose the number of rounds, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
     dictionary_inertia : η, how much B keeps to its place in a round; 0 is the paper.
+    inference : "instance", a code for each class and row met later; or "pairwise" for Algorithm 3,
+        where each pair has its own: of the parameters below it knows the fits and the link.
     test_embedding : "algorithm 4", or "init" for the data fit alone.
-    test_source_fit, test_target_fit : λ2s and λ2t in Algorithm 4; the smaller, the stronger its
-        hinges. The first is λ2s in decision 2 too.
+    test_source_fit, test_target_fit : λ2s and λ2t in Algorithms 3 and 4; the smaller, the stronger
+        their hinges. The first is λ2s in decision 2 too.
     test_margin : share of negative training pairs that keep their margin in Algorithm 4; None for
         the margin of training (the paper).
     class_offset : how much of the level of an unseen class on the training rows Algorithm 4 takes
@@ -125,6 +129,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
         tol: float = 0.0,
         early_stopping: bool = False,
         dictionary_inertia: float = 10.0,
+        inference: str = "instance",
         test_embedding: str = "algorithm 4",
         test_source_fit: float = 1.0,
         test_target_fit: float = 3.0,
@@ -161,6 +166,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
         self.tol = tol
         self.early_stopping = early_stopping
         self.dictionary_inertia = dictionary_inertia
+        self.inference = inference
         self.test_embedding = test_embedding
         self.test_source_fit = test_source_fit
         self.test_target_fit = test_target_fit
@@ -347,7 +353,11 @@ class JLSE(PairMatching, ZeroShotClassifier):
             source_shrinkage=self.source_shrinkage,
             target_shrinkage=self.target_shrinkage,
             source_fit=self.test_source_fit,
-            away=None if self.test_embedding == "init" else away,
+            target_fit=self.test_target_fit,
+            away=away
+            if (self.inference, self.test_embedding) == ("instance", "algorithm 4")
+            else None,
+            inference=self.inference,
             decision=self.decision,
             link=self.link,
             loss=self.loss,
@@ -356,7 +366,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
     def _latent(self, training: Training) -> Latent:
         """What training has found so far, as it would be used at test time."""
         bias = margin_bias(training.codes, training.labels, self.test_margin)
-        return Latent(training.codes, self._choices(float(training.weights.pairs.neg), bias))
+        return latent_of(training.codes, self._choices(float(training.weights.pairs.neg), bias))
 
     @property
     def _fitted(self) -> Latent:
@@ -370,7 +380,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
                 self.target_dictionary_, self.similarity_, self.bias_,
             )  # fmt: skip
             kept.clear()
-            kept["latent"] = Latent(codes, choices)
+            kept["latent"] = latent_of(codes, choices)
         return kept["latent"]
 
     def _project(self, X: np.ndarray) -> np.ndarray:
@@ -469,6 +479,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
             "source_set": SETS,
             "loss": LOSSES,
             "row_kernel": ("gauss", "linear"),
+            "inference": ("instance", "pairwise"),
             "test_embedding": ("algorithm 4", "init"),
             "decision": (1, 2),
             "link": ("margin", "saturating"),

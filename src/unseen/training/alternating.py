@@ -182,10 +182,7 @@ class Training:
         J falls with or without it.
         """
         gram, cross = self.Zs.T @ self.Zs, self.S.T @ self.Zs
-        pull = self.options.inertia * np.trace(gram) / gram.shape[0]
-        gram = gram + gram.dtype.type(pull) * np.eye(gram.shape[0], dtype=gram.dtype)
-        cross = cross + cross.dtype.type(pull) * self.B
-        self.B = fit_source_dictionary(gram, cross, B=self.B).value
+        self.B = proximal_source_dictionary(gram, cross, self.B, self.options.inertia)
 
     def fit_target_dictionary(self) -> None:
         """D <- argmin Σ_j |x_j - D z_j|² with atoms in the unit ball."""
@@ -218,3 +215,12 @@ class Training:
             before, now = self.history[-2].total, self.history[-1].total
             if before - now <= tol * abs(before):
                 break
+
+
+def proximal_source_dictionary(
+    gram: np.ndarray, cross: np.ndarray, B: np.ndarray, inertia: float
+) -> np.ndarray:
+    """argmin of Σ |x - B' z|² + η tr(gram)/h_s |B' - B|² over B', of gram = Σ z z', cross = Σ x z'."""
+    pull = inertia * np.trace(gram) / gram.shape[0]
+    gram = gram + gram.dtype.type(pull) * np.eye(gram.shape[0], dtype=gram.dtype)
+    return fit_source_dictionary(gram, cross + cross.dtype.type(pull) * B, B=B).value
