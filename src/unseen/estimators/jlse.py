@@ -40,8 +40,8 @@ _AUTO_PENALTY = {1: 4e-5, 2: 1e-2}
 _TEST_TOL = 1e-4
 _MOST_KEPT = 8
 _TEST_TIME = frozenset(
-    ("inference", "test_embedding", "test_source_fit", "test_target_fit", "class_offset", "decision",
-     "link")
+    ("inference", "test_embedding", "test_source_fit", "test_target_fit", "class_offset",
+     "decision", "link")
 )  # fmt: skip
 
 
@@ -80,7 +80,8 @@ class JLSE(PairMatching, ZeroShotClassifier):
         seen classes held out; costs a second training.
     dictionary_inertia : η, how much B keeps to its place in a round; 0 is the paper.
     inference : "instance", a code for each class and row met later; or "pairwise" for Algorithm 3,
-        where each pair has its own: of the parameters below it knows the fits and the link.
+        where each pair has its own and Algorithm 4 plays no part: decision 2 is then the paper's
+        Eq. (gen_dec), 1 leaves out what the best codes of a class alone cost.
     test_embedding : "algorithm 4", or "init" for the data fit alone.
     test_source_fit, test_target_fit : λ2s and λ2t in Algorithms 3 and 4; the smaller, the stronger
         their hinges. The first is λ2s in decision 2 too.
@@ -354,9 +355,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
             target_shrinkage=self.target_shrinkage,
             source_fit=self.test_source_fit,
             target_fit=self.test_target_fit,
-            away=away
-            if (self.inference, self.test_embedding) == ("instance", "algorithm 4")
-            else None,
+            away=None if self.inference == "pairwise" or self.test_embedding == "init" else away,
             inference=self.inference,
             decision=self.decision,
             link=self.link,

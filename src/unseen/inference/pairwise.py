@@ -43,7 +43,8 @@ class PairwiseLatent(Latent):
 
     def scores(self, XD: np.ndarray, candidates: Candidates) -> np.ndarray:
         """Scores of all candidates, N x C', a block of pairs at a time."""
-        assert candidates.pairs is not None and candidates.fit is not None
+        assert candidates.pairs is not None
+        assert candidates.fit is not None
         n_classes = candidates.is_seen.size
         scores = np.empty((XD.shape[0], n_classes), dtype=XD.dtype)
         for rows in row_blocks(XD.shape[0], 8 * (XD.shape[1] + 8 * n_classes)):

@@ -8,11 +8,11 @@ so it follows from the source code in closed form:
     z_t = z_t0 + beta H_t^-1 W'z_s,   beta = y tau,   tau = min([1 - y s0]_+ / (k + ridge), cap),
     s0 = z_s'W z_t0 + b,   k = z_s'K z_s,   K = W H_t^-1 W'
 
-with (ridge, cap) = (0, omega) for the hinge and (1/(2 omega), infinity) for its square. Source codes
-that are free or sum to one: the pair problem is a quadratic with one bilinear constraint, which has
-no duality gap; in the coordinates that make H_s^-1/2 W H_t^-1/2 diagonal it is a root in beta alone,
-and its solution the global one. On the simplex: Newton steps on p_B plus the envelope over z_t, to a
-local minimum.
+with (ridge, cap) = (0, omega) for the hinge and (1/(2 omega), infinity) for its square. Where
+source codes are free or sum to one, the pair problem is a quadratic with one bilinear constraint,
+which has no duality gap: in the coordinates that make H_s^-1/2 W H_t^-1/2 diagonal it is a root in
+beta alone, and what it gives is the global minimum. On the simplex p_B plus the least over z_t of
+the rest is minimised by projected gradients and Newton steps, to a local minimum.
 """
 
 from typing import NamedTuple

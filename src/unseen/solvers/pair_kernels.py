@@ -1,4 +1,4 @@
-"""Compiled maximisation over both codes of a pair, in a form in which the target code never appears.
+"""Compiled search for both codes of a pair, in a form in which the target code never appears.
 
     min_{z_s, z_t}  p_B(z_s) + p_D(z_t) + omega loss(y (z_s'W z_t + b))
 
@@ -100,8 +100,9 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
 
         c = (c_j + beta A_i) / (1 - beta^2 sigma^2),   a = a_i + beta sigma c,   A_i = sigma a_i + q
 
-    A, shift: C x n (A_i, a_i), X: N x n (c_j), Y, omega: N x C signs, 0 for unknown, and weights. Out, N x C each:
-    beta, scores s, and by how much p_B and p_D rise; moves (N x C x n, or empty): a - a_i.
+    A, shift: C x n (A_i, a_i), X: N x n (c_j), Y, omega: N x C signs, 0 for unknown, and weights.
+    Out, N x C each: beta, scores s, and by how much p_B and p_D rise; moves (N x C x n, or empty):
+    a - a_i.
     """
     sigma_sq = sigma * sigma
     for j in nb.prange(X.shape[0]):
@@ -313,8 +314,8 @@ def best_simplex_pairs(
     """The best codes of all pairs where source codes lie on the simplex: a local maximum.
 
     H: h x h and R: C x h, p_B = z'Hz/2 - r_i'z; K = W H_t^-1 W'; F: N x h (W z_t0); starts: n x C
-    x h, of which each pair takes the best; Y, omega: N x C. Out, N x C each: beta, scores s, p_B, and by how much
-    p_D rises; codes (N x C x h, or empty).
+    x h, of which each pair takes the best; Y, omega: N x C signs and weights. Out, N x C each:
+    beta, scores s, p_B, and by how much p_D rises; codes (N x C x h, or empty).
     """
     n_starts, n_classes, h = starts.shape
     base, curved = np.zeros((n_starts, n_classes)), np.zeros((n_starts, n_classes))
@@ -342,7 +343,7 @@ def best_simplex_pairs(
             x[0] = starts[best, i]
             tau, s0, quad, k = 0.0, _dot(F[j], x[0]), base[best, i], curved[best, i]
             work[0] = x[0]
-            if weight > 0.0 and y * (s0 + b) < 1.0 or n_starts > 1 and best > 0:
+            if best > 0 or (weight > 0.0 and y * (s0 + b) < 1.0):
                 tau, s0, quad, k = _descend(
                     H, K, R[i], F[j], y, b, weight, squared, x, work, size, tol, max_rounds
                 )

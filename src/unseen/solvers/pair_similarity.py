@@ -20,7 +20,7 @@ EPOCHS_BETWEEN_CHECKS = 5
 
 
 class PairFeatures(NamedTuple):
-    """A block of rows with all classes: codes n x C x h_s and n x C x h_t, signs and weights n x C."""
+    """A block of rows with all classes: codes n x C x h_s and n x C x h_t, signs, weights n x C."""
 
     rows: slice
     Zs: np.ndarray
@@ -54,10 +54,8 @@ def _ascend_pairs(Zs, Zt, Y, omega, A, W, b, lam, kappa_sq, squared, order):
         lo, hi = (0.0, cap) if y > 0 else (-cap, 0.0)
         g = y - s - b - ridge * A[j, i]
         curvature = (zz * xx + kappa_sq) / lam + ridge
-        if curvature > 0:
-            new = min(max(A[j, i] + g / curvature, lo), hi)
-        else:
-            new = hi if g > 0 else lo
+        bound = hi if g > 0 else lo
+        new = min(max(A[j, i] + g / curvature, lo), hi) if curvature > 0 else bound
         delta = new - A[j, i]
         if delta == 0:
             continue

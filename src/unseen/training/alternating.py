@@ -220,7 +220,7 @@ class Training:
 def proximal_source_dictionary(
     gram: np.ndarray, cross: np.ndarray, B: np.ndarray, inertia: float
 ) -> np.ndarray:
-    """argmin of Σ |x - B' z|² + η tr(gram)/h_s |B' - B|² over B', of gram = Σ z z', cross = Σ x z'."""
+    """argmin over A of Σ |x - A z|² + η tr(gram)/h_s |A - B|², gram = Σ z z', cross = Σ x z'."""
     pull = inertia * np.trace(gram) / gram.shape[0]
     gram = gram + gram.dtype.type(pull) * np.eye(gram.shape[0], dtype=gram.dtype)
     return fit_source_dictionary(gram, cross + cross.dtype.type(pull) * B, B=B).value
