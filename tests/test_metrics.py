@@ -578,3 +578,37 @@ def test_errors_say_what_is_wrong(call, message):
     with pytest.raises(InputError, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+# -- pairs ----------------------------------------------------------------------------------------
+
+
+@quick
+@given(scores=st.lists(st.integers(0, 6), min_size=3, max_size=30), seed=st.integers(0, 1000))
+def test_roc_auc_is_the_chance_that_a_match_scores_higher(scores: list[int], seed: int) -> None:
+    s = np.array(scores, dtype=float)
+    hit = np.random.default_rng(seed).random(s.size) < 0.4
+    hit[:2] = [True, False]
+    above = [(p > n) + 0.5 * (p == n) for p in s[hit] for n in s[~hit]]
+    assert metrics.roc_auc(hit, s) == pytest.approx(np.mean(above))
+    curve = metrics.roc_curve(hit, s)
+    area = np.trapezoid(curve.true_positive_rate, curve.false_positive_rate)
+    assert area == pytest.approx(metrics.roc_auc(hit, s))
+
+
+def test_unknown_pairs_do_not_count() -> None:
+    Y = np.array([[1, 0, -1], [0, -1, 1]])
+    s = np.array([[3.0, 99.0, 1.0], [-99.0, 2.0, 4.0]])
+    hit, known = metrics.known_pairs(Y, s)
+    assert hit.tolist() == [True, False, False, True]
+    assert known.tolist() == [3.0, 1.0, 2.0, 4.0]
+    assert metrics.roc_auc(hit, known) == 1
+
+
+def test_pairs_without_both_signs_have_no_curve() -> None:
+    with pytest.raises(InputError, match="marks every row"):
+        metrics.roc_auc([1, 1], [0.1, 0.2])
+    with pytest.raises(InputError, match="marks no row"):
+        metrics.roc_curve([0, 0], [0.1, 0.2])
+    with pytest.raises(InputError, match=r"shape \(2, 2\) and scores \(2,\)"):
+        metrics.known_pairs(np.ones((2, 2)), np.ones(2))

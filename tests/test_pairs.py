@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from unseen import InputError
-from unseen.pairs import pair_weights, row_weights
+from unseen.pairs import label_weights, pair_weights, row_weights, sign_weights
 
 sizes = st.integers(1, 500)
 kinds = st.one_of(st.sampled_from(["uniform", "balanced"]), st.floats(1e-3, 1e3))
@@ -71,3 +72,27 @@ def test_row_weights_count_rows_or_classes() -> None:
     half = row_weights(labels, 0.5)
     assert half is not None
     assert half[4] / half[0] == pytest.approx(2)
+
+
+signs = arrays(np.int8, (6, 5), elements=st.sampled_from([-1, 0, 1])).filter(
+    lambda Y: (Y > 0).any() and (Y < 0).any()
+)
+
+
+@given(Y=signs, kind=kinds, size=st.floats(0.1, 10))
+def test_the_weights_of_known_pairs_sum_to_one(Y: np.ndarray, kind: Any, size: float) -> None:
+    for matrix in (Y, size * Y):
+        w = sign_weights(matrix, kind)
+        omega = np.where(matrix > 0, w.pos, w.neg) * np.abs(matrix)
+        assert omega.sum() == pytest.approx(1, rel=1e-9)
+        if kind == "balanced":
+            assert omega[matrix > 0].sum() == pytest.approx(0.5)
+
+
+@given(labels=st.lists(st.integers(0, 5), min_size=1, max_size=40), kind=kinds)
+def test_signs_of_class_labels_have_the_weights_of_classes(labels: list[int], kind: Any) -> None:
+    numbers = np.array(labels)
+    Y = np.where(np.arange(6) == numbers[:, None], 1, -1).astype(np.int8)
+    expected = label_weights(numbers, 6, kind, 0.0)
+    found = label_weights(Y, 6, kind, 0.0)
+    assert found == (pytest.approx(expected.pos), pytest.approx(expected.neg), None)

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, auc, average_precision_score, balanced_accuracy_score
+import scipy.sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics import (
+    accuracy_score,
+    auc,
+    average_precision_score,
+    balanced_accuracy_score,
+    roc_auc_score,
+)
 
-from unseen import ESZSL, ClassTable, InputError, ZeroShotDataset, evaluate, make_zero_shot
+from unseen import (
+    ESZSL,
+    ClassTable,
+    InputError,
+    ZeroShotDataset,
+    cold_start,
+    evaluate,
+    evaluate_pairs,
+    make_pairs,
+    make_zero_shot,
+)
 from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.pair_splits import cold_start_splits
 
 
 @pytest.fixture(scope="module")
@@ -210,3 +229,53 @@ def test_seen_classes_that_the_data_set_does_not_describe_are_refused(
         test_rows=np.array(test_rows),
     )
     refused(fitted(generalized), fewer, f"trained on '{gone}', which the class table")
+
+
+# -- pairs ----------------------------------------------------------------------------------------
+
+
+class Truth(BaseEstimator):
+    """Scores pairs by what made them, and notes what it was shown."""
+
+    shown: ClassVar[list[Any]] = []
+
+    def __init__(self, data: Any = None) -> None:
+        self.data = data
+
+    def fit_pairs(self, S: Any, X: Any, Y: Any) -> Any:
+        self.shown.append((S, X, Y))
+        return self
+
+    def score_pairs(self, S: Any, X: Any) -> Any:
+        return self.data.probabilities(S, X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_pairs_are_evaluated_where_they_are_known(form: Any) -> None:
+    data = make_pairs(10, 20)
+    found = evaluate_pairs(Truth(data), data.S, data.X, form(data.Y))
+    known, p = data.Y != 0, data.probabilities(data.S, data.X)
+    assert found.pairs == known.sum()
+    assert found.chance == pytest.approx((data.Y[known] > 0).mean())
+    assert found.roc_auc == pytest.approx(roc_auc_score(data.Y[known] > 0, p[known]))
+    expected = average_precision_score(data.Y[known] > 0, p[known])
+    assert found.average_precision == pytest.approx(expected)
+    assert set(found.as_dict()) == {"roc_auc", "average_precision", "chance", "pairs"}
+
+
+@pytest.mark.parametrize("new", ["targets", "sources", "both"])
+def test_cold_start_trains_on_nothing_of_what_it_tests(new: str) -> None:
+    data = make_pairs(12, 40, known=0.9)
+    Truth.shown.clear()
+    found = cold_start(Truth(data), data.S, data.X, data.Y, new=new, n_splits=3)
+    splits = list(cold_start_splits(data.Y, new, 3))
+    assert len(found.splits) == len(Truth.shown) == 3
+    for split, (S, X, Y), result in zip(splits, Truth.shown, found.splits, strict=True):
+        np.testing.assert_array_equal(S, data.S[split.train_sources])
+        np.testing.assert_array_equal(X, data.X[split.train_targets])
+        np.testing.assert_array_equal(Y, data.Y[np.ix_(split.train_targets, split.train_sources)])
+        assert result.pairs == np.count_nonzero(data.Y[split.test])
+    assert found.roc_auc == pytest.approx(np.mean([s.roc_auc for s in found.splits]))
+    assert found.pooled.pairs == sum(s.pairs for s in found.splits)
+    assert 0.8 < found.pooled.roc_auc <= 1
+    assert found.average_precision > found.chance

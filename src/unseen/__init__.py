@@ -10,6 +10,7 @@ from unseen.datasets import (
     ZeroShotDataset,
     digit_splits,
     load_digits_zero_shot,
+    make_pairs,
     make_zero_shot,
     open_dataset,
     read_dataset,
@@ -31,7 +32,7 @@ from unseen.estimators import (
     SSEIntersection,
     SSEReLU,
 )
-from unseen.protocols import evaluate
+from unseen.protocols import cold_start, evaluate, evaluate_pairs
 from unseen.selection import ClassHoldout
 from unseen.storage import load
 from unseen.tuning import tune
@@ -55,10 +56,13 @@ __all__ = [
     "SSEIntersection",
     "SSEReLU",
     "ZeroShotDataset",
+    "cold_start",
     "digit_splits",
     "evaluate",
+    "evaluate_pairs",
     "load",
     "load_digits_zero_shot",
+    "make_pairs",
     "make_zero_shot",
     "metrics",
     "open_dataset",

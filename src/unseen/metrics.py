@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import metrics as curves
 
 from unseen.errors import InputError
 from unseen.metric_input import (
@@ -144,6 +145,43 @@ def precision_at_k(relevant: ArrayLike, scores: ArrayLike, k: int) -> float:
     check_k(k, len(s), "rows")
     _, hits, retrieved = _ranking(hit, s)
     return float(np.interp(k, np.append(0, retrieved), np.append(0, hits)) / k)
+
+
+# Pairs
+def known_pairs(labels: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """[y_ij = +1] and s_ij of the pairs with y_ij ≠ 0, as `relevant` and `scores` of the measures.
+
+    `labels` (+1, -1, 0 = unknown) and `scores` are arrays of one shape.
+    """
+    y, s = np.asarray(labels), np.asarray(scores)
+    if y.shape != s.shape:
+        raise InputError(f"labels have shape {y.shape} and scores {s.shape}; give one score a pair")
+    return y[y != 0] > 0, s[y != 0]
+
+
+def roc_auc(relevant: ArrayLike, scores: ArrayLike) -> float:
+    """P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2 for a relevant and an irrelevant pair (or row) by chance."""
+    return float(curves.roc_auc_score(*_both_kinds(relevant, scores)))
+
+
+class RocCurve(NamedTuple):
+    """Thresholds fall from infinity, where nothing is retrieved."""
+
+    false_positive_rate: np.ndarray
+    true_positive_rate: np.ndarray
+    thresholds: np.ndarray
+
+
+def roc_curve(relevant: ArrayLike, scores: ArrayLike) -> RocCurve:
+    """Share of the relevant, against that of the irrelevant, among what scores at least t."""
+    return RocCurve(*curves.roc_curve(*_both_kinds(relevant, scores)))
+
+
+def _both_kinds(relevant: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    hit, s = as_relevance(relevant, scores, needs_hit=True)
+    if hit.all():
+        raise InputError("relevant marks every row, so there is nothing to tell apart")
+    return hit, s
 
 
 # Generalised setting

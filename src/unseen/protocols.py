@@ -1,4 +1,4 @@
-"""How a fitted model is tested: recognition, retrieval and the generalised setting."""
+"""How a model is tested: recognition, retrieval, the generalised setting, and pairs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from unseen import metrics
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.matching import as_sources
 from unseen.inference.relative import relative_scores
+from unseen.pair_labels import pair_labels
+from unseen.pair_splits import PairSplit, cold_start_splits
 
 
 @dataclass(frozen=True)
@@ -124,3 +128,91 @@ def _check_seen(seen: np.ndarray, data: ZeroShotDataset) -> None:
             f"the model was trained on {listed(missing)}, which the class table of the data set "
             "does not describe: seen and unseen classes cannot compete"
         )
+
+
+@dataclass(frozen=True)
+class PairEvaluation:
+    """How well scores tell matches apart: over `pairs` known pairs, `chance` of which are matches.
+
+    `relevant` and `scores` are those pairs, as `metrics.roc_curve` and
+    `metrics.precision_recall_curve` take them.
+    """
+
+    roc_auc: float
+    average_precision: float
+    chance: float
+    pairs: int
+    relevant: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def of(cls, labels: Any, scores: Any) -> PairEvaluation:
+        """Of labels +1, -1 and 0 = unknown, and scores in the same shape."""
+        hit, s = metrics.known_pairs(labels, scores)
+        auc, precision = metrics.roc_auc(hit, s), metrics.average_precision(hit, s)
+        return cls(auc, precision, float(hit.mean()), hit.size, hit, s)
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("roc_auc", "average_precision", "chance", "pairs")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class ColdStart:
+    """Results on pairs whose sources, targets or both are new: one `PairEvaluation` a split."""
+
+    new: str
+    splits: tuple[PairEvaluation, ...]
+
+    @property
+    def roc_auc(self) -> float:
+        return float(np.mean([split.roc_auc for split in self.splits]))
+
+    @property
+    def average_precision(self) -> float:
+        return float(np.mean([split.average_precision for split in self.splits]))
+
+    @property
+    def chance(self) -> float:
+        return float(np.mean([split.chance for split in self.splits]))
+
+    @property
+    def pooled(self) -> PairEvaluation:
+        """All splits as one, for curves."""
+        hits = np.concatenate([split.relevant for split in self.splits])
+        scores = np.concatenate([split.scores for split in self.splits])
+        return PairEvaluation.of(np.where(hits, 1, -1), scores)
+
+
+def evaluate_pairs(model: Any, S: Any, X: Any, Y: Any) -> PairEvaluation:
+    """Test a fitted model on labelled pairs that took no part in its training.
+
+    S, X and Y as in `fit_pairs`: Y is N x C, sparse, or a list of (source, target, label).
+    """
+    scores = model.score_pairs(S, X)
+    return PairEvaluation.of(pair_labels(Y, *scores.shape), scores)
+
+
+def cold_start(
+    model: Any, S: Any, X: Any, Y: Any, new: str = "targets", n_splits: int = 5,
+    random_state: int = 0,
+) -> ColdStart:  # fmt: skip
+    """Train copies of a model without a part of the "targets", "sources" or "both", and test them
+    on the pairs of what they never met; see `cold_start_splits`.
+
+    `model` has `fit_pairs` and `score_pairs`, and stays as it is.
+    """
+    S, X = as_sources(S)[0].vectors, np.asarray(X)
+    signs = np.sign(pair_labels(Y, len(X), len(S))).astype(np.int8)
+    splits = cold_start_splits(signs, new, n_splits, random_state)
+    return ColdStart(new, tuple(_tested(model, S, X, signs, split) for split in splits))
+
+
+def _tested(
+    model: Any, S: np.ndarray, X: np.ndarray, signs: np.ndarray, split: PairSplit
+) -> PairEvaluation:
+    part = signs[np.ix_(split.train_targets, split.train_sources)]
+    copy: Any = clone(model)
+    copy.fit_pairs(S[split.train_sources], X[split.train_targets], part)
+    test = signs[np.ix_(split.test_targets, split.test_sources)]
+    return evaluate_pairs(copy, S[split.test_sources], X[split.test_targets], test)

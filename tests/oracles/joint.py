@@ -35,9 +35,10 @@ def objective(S: Any, X: Any, labels: Any, codes: Any, weights: Any) -> Parts:
     pairs = 0.0
     for i, zi in enumerate(Zs):
         for j, zj in enumerate(Zt):
-            own = labels[j] == i
+            sign = labels[j][i] if np.ndim(labels) == 2 else (1 if labels[j] == i else -1)
+            own = sign > 0
             score = zi @ W @ zj + b
-            omega = w.pairs.pos if own else w.pairs.neg
+            omega = (w.pairs.pos if own else w.pairs.neg) * abs(float(sign))
             omega *= 1.0 if w.pairs.rows is None else w.pairs.rows[j]
             pairs += omega * loss_of(score if own else -score, w.loss)
     penalty = 0.5 * w.similarity * np.sum(W**2)

@@ -6,7 +6,14 @@ from tests.oracles import qp
 
 
 def explicit_pairs(y, n_classes, w_pos, w_neg, scale=None):
-    """Y and omega, C x N, by brute force."""
+    """Y and omega, C x N, by brute force; y: class numbers or N x C signs times weights."""
+    if np.ndim(y) == 2:
+        Y, omega = np.zeros((n_classes, len(y))), np.zeros((n_classes, len(y)))
+        for j, line in enumerate(y):
+            for c, value in enumerate(line):
+                Y[c, j] = (value > 0) * 1.0 - (value < 0)
+                omega[c, j] = (w_pos if value > 0 else w_neg) * abs(float(value))
+        return Y, omega * (1.0 if scale is None else np.asarray(scale)[None, :])
     Y, omega = -np.ones((n_classes, len(y))), np.full((n_classes, len(y)), float(w_neg))
     for j, c in enumerate(y):
         if c >= 0:

@@ -61,6 +61,17 @@ def random_problem(seed) -> dict[str, Any]:
     )
 
 
+def signed_problem(seed) -> dict[str, Any]:
+    """The same with a matrix of signs, some unknown, for labels; every second one with weights."""
+    p = random_problem(seed)
+    rng, shape = np.random.default_rng([seed, 1]), (len(p["Zt"]), len(p["Zs"]))
+    signs = rng.choice([-1, 0, 1], shape, p=[0.5, 0.3, 0.2]).astype(np.int8)
+    if seed % 3 == 0:
+        signs[0] = 0
+        signs[:, -1] = 0
+    return p | {"y": signs * rng.uniform(0.2, 3.0, shape) if seed % 2 else signs}
+
+
 def seeds(n, quick=40):
     """Seeds 0 .. n - 1; all but the first few are for the slow run."""
     slow = (pytest.param(k, marks=pytest.mark.slow) for k in range(quick, n))

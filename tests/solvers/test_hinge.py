@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 from tests.oracles.pairs import explicit_pairs, loss_value
-from tests.solvers.problems import random_problem
+from tests.solvers.problems import random_problem, signed_problem
 from unseen.solvers.hinge import add_class_losses, check_pairs, row_losses
 
 
+@pytest.mark.parametrize("make", [random_problem, signed_problem])
 @pytest.mark.parametrize("seed", range(40))
-def test_losses_by_label_match_explicit_matrices(seed):
-    p = random_problem(seed)
+def test_losses_by_label_match_explicit_matrices(seed, make):
+    p = make(seed)
     S = p["Zt"] @ p["rng"].standard_normal((p["Zt"].shape[1], len(p["Zs"])))
     y, scale, squared = check_pairs(
         p["y"], len(S), len(p["Zs"]), p["w_pos"], p["w_neg"], p["scale"], p["loss"], S.dtype
@@ -25,6 +26,10 @@ def test_losses_by_label_match_explicit_matrices(seed):
 
 
 def test_bad_labels_and_losses_are_named():
+    with pytest.raises(ValueError, match=r"signs have shape \(3, 2\), expected \(2, 3\)"):
+        check_pairs(np.ones((3, 2)), 2, 3, 1.0, 1.0, None, "hinge", np.float64)
+    with pytest.raises(ValueError, match="signs must be finite"):
+        check_pairs(np.full((2, 3), np.nan), 2, 3, 1.0, 1.0, None, "hinge", np.float64)
     with pytest.raises(ValueError, match=r"labels must lie in -1\.\.2"):
         check_pairs([0, 3], 2, 3, 1.0, 1.0, None, "hinge", np.float64)
     with pytest.raises(ValueError, match="loss is one of"):

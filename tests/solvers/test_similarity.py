@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from tests.oracles.pairs import explicit_pairs, loss_value, similarity_minimum
-from tests.solvers.problems import random_problem, seeds
+from tests.solvers.problems import random_problem, seeds, signed_problem
 from unseen.solvers.ascent import ascend_rows
 from unseen.solvers.similarity import block_loss, dual_product, fit_similarity
 
@@ -44,6 +44,72 @@ def test_minimum_matches_a_general_qp_solver(seed):
     assert solution.objective == pytest.approx(value_at(p, *solution.value), rel=1e-9, abs=1e-12)
     assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
     assert solution.objective * (1 - solution.optimality) <= expected + 1e-7
+
+
+@pytest.mark.parametrize("seed", seeds(120, quick=30))
+def test_minimum_of_signs_matches_a_general_qp_solver(seed):
+    p = signed_problem(seed)
+    kappa = (None, 1.0)[seed % 4 == 3]
+    p = p if kappa is None else p | {"b": 0.0}
+    solution = solve(p, fit_bias=kappa is not None, bias_scale=kappa or 1.0)
+    expected = similarity_minimum(
+        p["Zs"],
+        p["Zt"],
+        p["y"],
+        p["lam"],
+        p["w_pos"],
+        p["w_neg"],
+        p["scale"],
+        p["loss"],
+        p["b"],
+        kappa,
+    )
+    value = value_at(p, *solution.value, kappa)
+    assert solution.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
+    assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
+    assert solution.objective * (1 - solution.optimality) <= expected + 1e-7
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 3))
+def test_class_numbers_equal_their_signs(seed):
+    p = random_problem(seed)
+    signs = np.where(np.arange(len(p["Zs"])) == p["y"][:, None], 1, -1)
+    numbers = solve(p)
+    for form in (signs.astype(np.int8), signs.astype(float)):
+        found = solve(p | {"y": form})
+        assert found.objective == pytest.approx(numbers.objective, rel=1e-6, abs=1e-12)
+        np.testing.assert_allclose(found.value.W, numbers.value.W, atol=1e-2)
+
+
+def test_rows_of_unknown_pairs_do_not_matter():
+    rng = np.random.default_rng(4)
+    Zs, Zt = rng.standard_normal((5, 4)), rng.standard_normal((30, 3))
+    signs = rng.choice([-1, 0, 1], (30, 5)).astype(np.int8)
+    signs[10:20] = 0
+    options = dict(lam=1e-2, w_pos=0.02, w_neg=0.01, tol=1e-8, max_epochs=20000)
+    found = fit_similarity(Zs, Zt, signs, **options)
+    Zt[10:20] = 1e3 * rng.standard_normal((10, 3))
+    other = fit_similarity(Zs, Zt, signs, **options)
+    kept = np.delete(np.arange(30), np.s_[10:20])
+    fewer = fit_similarity(Zs, Zt[kept], signs[kept], **options)
+    for solution in (other, fewer):
+        assert solution.objective == pytest.approx(found.objective, rel=1e-7)
+        np.testing.assert_allclose(solution.value.W, found.value.W, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_weight_of_two_is_the_same_pair_twice(loss):
+    """Rows that come twice, against their pairs with twice the weight."""
+    rng = np.random.default_rng(5)
+    Zs, Zt = rng.standard_normal((4, 3)), rng.standard_normal((12, 3))
+    signs = rng.choice([-1, 1], (12, 4))
+    options = dict(lam=1e-2, w_pos=0.02, w_neg=0.01, tol=1e-8, max_epochs=20000, loss=loss)
+    often = rng.integers(1, 4, 12)
+    weighted = fit_similarity(Zs, Zt, signs * often[:, None].astype(float), **options)
+    repeated = np.repeat(np.arange(12), often)
+    twice = fit_similarity(Zs, Zt[repeated], signs[repeated].astype(np.int8), **options)
+    assert weighted.objective == pytest.approx(twice.objective, rel=1e-7)
+    np.testing.assert_allclose(weighted.value.W, twice.value.W, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -1,20 +1,20 @@
 # Problems are plain dicts of mixed values, which the type checker cannot follow.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
-# pyright: reportOperatorIssue=false
+# pyright: reportOperatorIssue=false, reportIndexIssue=false
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
-from tests.solvers.problems import random_problem, seeds
+from tests.solvers.problems import random_problem, seeds, signed_problem
 from unseen.solvers.source_codes import SETS, fit_source_codes, fit_source_codes_with_pairs
 
 
-def fit_part(seed):
+def fit_part(seed, make=random_problem):
     """S, B, W and lambdas to go with random_problem(seed); every second simplex problem has l1s = 0
     or singular B'B.
     """
-    p = random_problem(seed)
+    p = make(seed)
     rng, (C, h), ht = p["rng"], p["Zs"].shape, p["Zt"].shape[1]
     which = SETS[seed % 3]
     d = int(rng.integers(max(1, h - 2), 7)) if which == "simplex" else int(rng.integers(h, 8))
@@ -59,9 +59,10 @@ def assert_feasible(Z, which, atol=1e-9):
         assert Z.min() >= 0
 
 
+@pytest.mark.parametrize("make", [random_problem, signed_problem])
 @pytest.mark.parametrize("seed", seeds(240))
-def test_minimum_with_pairs_matches_a_general_qp_solver(seed):
-    p = fit_part(seed)
+def test_minimum_with_pairs_matches_a_general_qp_solver(seed, make):
+    p = fit_part(seed, make)
     solution = solve(p)
     Y, omega = explicit_pairs(p["y"], len(p["S"]), p["w_pos"], p["w_neg"], p["scale"])
     C, H, F = len(p["S"]), quadratic(p), p["Zt"] @ p["W"].T
@@ -79,6 +80,15 @@ def test_minimum_with_pairs_matches_a_general_qp_solver(seed):
         fit / C + loss_value(Y * (Z @ F.T + p["b"]), omega, p["loss"]), rel=1e-8
     )
     assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
+
+
+def test_a_class_of_unknown_pairs_keeps_the_code_of_its_description():
+    p = fit_part(16, signed_problem) | {"which": "free"}
+    p["y"][:, 0] = 0
+    alone = fit_source_codes(
+        p["S"] @ p["B"], p["B"].T @ p["B"], lam1=p["lam1"], lam2=p["lam2"], which="free"
+    )
+    np.testing.assert_allclose(solve(p).value[0], alone.value[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", seeds(240))

@@ -1,20 +1,20 @@
 # Problems are plain dicts of mixed values, which the type checker cannot follow.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
-# pyright: reportOperatorIssue=false
+# pyright: reportOperatorIssue=false, reportIndexIssue=false
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
-from tests.solvers.problems import random_problem, seeds
+from tests.solvers.problems import random_problem, seeds, signed_problem
 from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
 
 
-def fit_part(seed):
+def fit_part(seed, make=random_problem):
     """X, D and lambdas to go with random_problem(seed); some D'D singular, some l1t zero where that
     is defined.
     """
-    p = random_problem(seed)
+    p = make(seed)
     rng, (N, h) = p["rng"], p["Zt"].shape
     d = int(rng.integers(h, 7))
     D, X = rng.standard_normal((d, h)), rng.standard_normal((N, d))
@@ -51,9 +51,10 @@ def value_at(p, Z):
     return fit / len(Z) + loss_value(Y * (p["Q"] @ Z.T + p["b"]), omega, p["loss"])
 
 
+@pytest.mark.parametrize("make", [random_problem, signed_problem])
 @pytest.mark.parametrize("seed", seeds(240))
-def test_minimum_matches_a_general_qp_solver(seed):
-    p = fit_part(seed)
+def test_minimum_matches_a_general_qp_solver(seed, make):
+    p = fit_part(seed, make)
     solution = solve(p)
     Y, omega = explicit_pairs(p["y"], len(p["Q"]), p["w_pos"], p["w_neg"], p["scale"])
     N, H = len(p["X"]), p["lam1"] * np.eye(len(p["D"].T)) + p["lam2"] * p["D"].T @ p["D"]
@@ -66,6 +67,14 @@ def test_minimum_matches_a_general_qp_solver(seed):
     )
     assert solution.objective == pytest.approx(value_at(p, solution.value), rel=1e-8)
     assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
+
+
+def test_a_row_of_unknown_pairs_keeps_the_code_of_its_features():
+    p = fit_part(16, signed_problem)
+    p["y"][0] = 0
+    gram = p["D"].T @ p["D"]
+    alone = ridge_target_codes(p["X"] @ p["D"], gram, lam1=p["lam1"], lam2=p["lam2"]).value
+    np.testing.assert_allclose(solve(p).value[0], alone[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -11,7 +11,7 @@ import pytest
 from tests.oracles.joint import objective, scaled_rows
 from unseen import make_zero_shot
 from unseen.model.objective import Codes, Weights
-from unseen.pairs import pair_weights
+from unseen.pairs import label_weights, pair_weights
 from unseen.preprocessing import RowScaling
 from unseen.training.alternating import Options, Training
 from unseen.training.initialize import source_dictionary, target_dictionary
@@ -36,8 +36,12 @@ def start(
     tol: float = 1e-3,
     n_atoms: int | None = None,
     uneven: bool = False,
+    signs: str = "",
 ) -> Training:
-    """Six classes of eight rows, all blocks free to move; `order` and `classes` permute them."""
+    """Six classes of eight rows, all blocks free to move; `order` and `classes` permute them.
+
+    `signs`: labels of pairs instead, "some" of them unknown, "weighted", or those of the "classes".
+    """
     data = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, random_state=seed, dtype=dtype)
     labels = np.repeat(np.arange(6), 8)
     X = data.X if order is None else data.X[order]
@@ -49,6 +53,14 @@ def start(
     rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
     row_scale = np.linspace(0.2, 1.8, labels.size) if uneven else None
     pairs = pair_weights(labels.size, 6, 3.0, row_scale)
+    if signs:
+        rng = np.random.default_rng(seed)
+        labels = np.where(np.arange(6) == labels[:, None], 1, -1).astype(np.int8)
+        if signs != "classes":
+            labels *= rng.choice([-1, 0, 1], labels.shape, p=[0.1, 0.3, 0.6]).astype(np.int8)
+        if signs == "weighted":
+            labels = (labels * rng.uniform(0.2, 3, labels.shape)).astype(dtype)
+        pairs = label_weights(labels, 6, 3.0, 0.0)
     weights = Weights(0.2, 0.5, 0.2, target_fit, penalty, pairs, loss, bias_scale)
     B = source_dictionary(S, n_atoms, 0)
     D = target_dictionary(rows, 5, 0)
@@ -93,6 +105,36 @@ def test_no_block_raises_the_objective(
     assert min(moved.values()) > 1e-3, f"a block that does not move tests nothing: {moved}"
     totals = [parts.total for parts in training.history]
     np.testing.assert_allclose(totals, [v for _, v in values[::5]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("signs", ["some", "weighted"])
+@pytest.mark.parametrize(("source_set", "dtype"), [("affine", np.float64), ("simplex", np.float32)])
+def test_no_block_raises_the_objective_of_any_pairs(
+    source_set: str, dtype: Any, signs: str, loss: str
+) -> None:
+    training = start(source_set, loss, 1.0, 1.0, dtype, signs=signs)
+    values = [("start", brute_force(training))]
+    training.run(
+        3, callback=lambda n, block, codes: values.append((block, brute_force(training, codes)))
+    )
+    for (_, before), (name, now) in pairwise(values):
+        assert now <= before + 1e-6 * abs(before), name
+    assert values[-1][1] < 0.99 * values[0][1]
+    totals = [parts.total for parts in training.history]
+    np.testing.assert_allclose(totals, [v for _, v in values[::5]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_class_labels_and_their_signs_train_alike(loss: str) -> None:
+    by_class, by_sign = start(loss=loss, tol=1e-6), start(loss=loss, tol=1e-6, signs="classes")
+    assert by_sign.error() == by_class.error()
+    for training in (by_class, by_sign):
+        training.run(2)
+    np.testing.assert_allclose(by_sign.history, by_class.history, rtol=1e-4)
+    scores = by_class.Zt @ by_class.W.T @ by_class.Zs.T
+    found = by_sign.Zt @ by_sign.W.T @ by_sign.Zs.T
+    np.testing.assert_allclose(found, scores, atol=1e-3 * np.ptp(scores))
 
 
 def _check_sets(codes: Codes, source_set: str) -> None:
@@ -201,6 +243,18 @@ def test_error_is_the_share_of_rows_whose_class_does_not_score_best() -> None:
     training = start()
     best = [max(range(6), key=lambda i: (z @ training.W.T @ training.Zs.T)[i]) for z in training.Zt]
     assert training.error() == np.mean(np.array(best) != training.labels)
+
+
+def test_error_of_pairs_counts_matches_below_a_pair_that_does_not_match() -> None:
+    training = start(signs="some")
+    scores = training.Zt @ training.W.T @ training.Zs.T
+    wrong = total = 0
+    for s, y in zip(scores, training.labels, strict=True):
+        for i in range(6):
+            if y[i] > 0:
+                total += 1
+                wrong += any(y[k] < 0 and s[k] >= s[i] for k in range(6))
+    assert training.error() == wrong / total
 
 
 def test_relative_penalty_is_in_units_of_the_codes() -> None:

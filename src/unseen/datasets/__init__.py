@@ -11,6 +11,7 @@ from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.digits import digit_splits, load_digits_zero_shot, seven_segments
 from unseen.datasets.folder import examine, read_dataset, read_features, read_rows
 from unseen.datasets.synthetic import make_zero_shot
+from unseen.datasets.synthetic_pairs import PairDataset, make_pairs
 from unseen.errors import InputError, listed
 
 EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {
@@ -47,12 +48,14 @@ def _open(name_or_path: str) -> ZeroShotDataset:
 __all__ = [
     "CATALOGUE",
     "EMBEDDED",
+    "PairDataset",
     "Split",
     "ZeroShotDataset",
     "data_folder",
     "digit_splits",
     "examine",
     "load_digits_zero_shot",
+    "make_pairs",
     "make_zero_shot",
     "open_dataset",
     "read_dataset",

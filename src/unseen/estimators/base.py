@@ -79,7 +79,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
             unseen ones. Without a table each class is described by itself alone (one-hot), which
             makes this an ordinary classifier.
         """
-        X = validate_data(self, X, dtype=_dtypes(X))
+        X = validate_data(self, X, dtype=float_types(X))
         labels = _as_labels(y, X.shape[0])
         seen = np.unique(labels)
         if seen.size < 2:
@@ -291,7 +291,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
 
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=_dtypes(X))
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
         return (np.asarray(X[rows]) for rows in array_blocks(X))
 
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
@@ -300,7 +300,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         return (self._score(block, prepared) for block in blocks)
 
 
-def _dtypes(X: Any) -> Any:
+def float_types(X: Any) -> Any:
     """float32 stays float32; half precision becomes float32, everything else float64."""
     half = getattr(X, "dtype", None) == np.float16
     return np.float32 if half else (np.float64, np.float32)

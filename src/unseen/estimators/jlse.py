@@ -16,12 +16,14 @@ from unseen.estimators.base import (
     check_whole,
 )
 from unseen.estimators.explanation import Explanation, explain
+from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Away, margin_bias
 from unseen.inference.latent import Candidates, Latent, TestTime
+from unseen.inference.pairwise import latent_of
 from unseen.metrics import per_class_accuracy
 from unseen.model.objective import Codes, Weights
 from unseen.model.terms import LOSSES
-from unseen.pairs import pair_weights, row_weights
+from unseen.pairs import label_weights, pair_weights
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.row_kernel import RowKernel
 from unseen.selection import ClassHoldout
@@ -32,16 +34,18 @@ from unseen.training.calibration import learn_calibration
 from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.rows import TrainingRows
 
-_AUTO_PENALTY = 4e-5
+# First guess of λ_W by the number of axes of the labels: of classes, of pairs.
+_AUTO_PENALTY = {1: 4e-5, 2: 1e-2}
 # Algorithm 4 is cheap, and what it finds for a class should not depend on the other candidates.
 _TEST_TOL = 1e-4
 _MOST_KEPT = 8
 _TEST_TIME = frozenset(
-    ("test_embedding", "test_source_fit", "test_target_fit", "class_offset", "decision", "link")
-)
+    ("inference", "test_embedding", "test_source_fit", "test_target_fit", "class_offset",
+     "decision", "link")
+)  # fmt: skip
 
 
-class JLSE(ZeroShotClassifier):
+class JLSE(PairMatching, ZeroShotClassifier):
     """Joint latent similarity embedding: dictionaries for both domains, one similarity for all.
 
         J = 1/C Σ_i (λ1s/2 |z_i|² + λ2s/2 |x_i - B z_i|²)       classes, z_i summing to one
@@ -61,7 +65,7 @@ class JLSE(ZeroShotClassifier):
     source_fit, source_shrinkage : λ2s, and λ1s/λ2s.
     target_fit, target_shrinkage : λ2t, and λ1t/λ2t.
     similarity_penalty : λ_W in units of mean |z_i|² times mean |z_j|², or "auto": larger the
-        worse the seen classes can be told apart.
+        worse the seen classes can be told apart; 0.01 where `fit_pairs` takes labels of pairs.
     loss : "squared_hinge" or "hinge" (the paper).
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
         "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight.
@@ -75,9 +79,12 @@ class JLSE(ZeroShotClassifier):
     early_stopping : choose the number of rounds, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
     dictionary_inertia : η, how much B keeps to its place in a round; 0 is the paper.
+    inference : "instance", a code for each class and row met later; or "pairwise" for Algorithm 3,
+        where each pair has its own and Algorithm 4 plays no part: decision 2 is then the paper's
+        Eq. (gen_dec), 1 leaves out what the best codes of a class alone cost.
     test_embedding : "algorithm 4", or "init" for the data fit alone.
-    test_source_fit, test_target_fit : λ2s and λ2t in Algorithm 4; the smaller, the stronger its
-        hinges. The first is λ2s in decision 2 too.
+    test_source_fit, test_target_fit : λ2s and λ2t in Algorithms 3 and 4; the smaller, the stronger
+        their hinges. The first is λ2s in decision 2 too.
     test_margin : share of negative training pairs that keep their margin in Algorithm 4; None for
         the margin of training (the paper).
     class_offset : how much of the level of an unseen class on the training rows Algorithm 4 takes
@@ -123,6 +130,7 @@ class JLSE(ZeroShotClassifier):
         tol: float = 0.0,
         early_stopping: bool = False,
         dictionary_inertia: float = 10.0,
+        inference: str = "instance",
         test_embedding: str = "algorithm 4",
         test_source_fit: float = 1.0,
         test_target_fit: float = 3.0,
@@ -159,6 +167,7 @@ class JLSE(ZeroShotClassifier):
         self.tol = tol
         self.early_stopping = early_stopping
         self.dictionary_inertia = dictionary_inertia
+        self.inference = inference
         self.test_embedding = test_embedding
         self.test_source_fit = test_source_fit
         self.test_target_fit = test_target_fit
@@ -232,6 +241,7 @@ class JLSE(ZeroShotClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
+        self._forget_pairs()
         work = X.shape[0] * min(self.n_target_atoms, X.shape[1]) * table.n_classes
         with threads_for(work):
             self._fit_scaled(X, labels, table)
@@ -250,8 +260,8 @@ class JLSE(ZeroShotClassifier):
         self._keep(training)
         self.calibration_ = (
             learn_calibration(training, D, self._start, self._latent, self.random_state)
-            if self.calibration == "holdout"
-            else float(self.calibration or 0.0)
+            if self.calibration == "holdout" and labels.ndim == 1
+            else float(0.0 if self.calibration in (None, "holdout") else self.calibration)
         )
 
     def _training_rows(self, X: np.ndarray) -> TrainingRows:
@@ -281,9 +291,7 @@ class JLSE(ZeroShotClassifier):
             target_shrink=self.target_shrinkage * self.target_fit,
             target_fit=self.target_fit,
             similarity=1.0,
-            pairs=pair_weights(
-                labels.size, S.shape[0], self.positive_weight, row_weights(labels, self.balance)
-            ),
+            pairs=label_weights(labels, S.shape[0], self.positive_weight, self.balance),
             loss=self.loss,
             bias_scale=float(self.fit_bias),
         )
@@ -292,9 +300,10 @@ class JLSE(ZeroShotClassifier):
         )
         training = Training(S, rows, labels, weights, options, B, D)
         automatic = self.similarity_penalty == "auto"
-        training.set_penalty(_AUTO_PENALTY if automatic else float(self.similarity_penalty))
+        first = _AUTO_PENALTY[labels.ndim] if automatic else float(self.similarity_penalty)
+        training.set_penalty(first)
         training.fit_similarity()
-        if automatic:
+        if automatic and labels.ndim == 1:
             training.set_penalty(float(np.clip(2e-4 * training.error(), 2e-5, 2e-4)))
             training.fit_similarity()
         return training
@@ -345,7 +354,9 @@ class JLSE(ZeroShotClassifier):
             source_shrinkage=self.source_shrinkage,
             target_shrinkage=self.target_shrinkage,
             source_fit=self.test_source_fit,
-            away=None if self.test_embedding == "init" else away,
+            target_fit=self.test_target_fit,
+            away=None if self.inference == "pairwise" or self.test_embedding == "init" else away,
+            inference=self.inference,
             decision=self.decision,
             link=self.link,
             loss=self.loss,
@@ -354,21 +365,21 @@ class JLSE(ZeroShotClassifier):
     def _latent(self, training: Training) -> Latent:
         """What training has found so far, as it would be used at test time."""
         bias = margin_bias(training.codes, training.labels, self.test_margin)
-        return Latent(training.codes, self._choices(float(training.weights.pairs.neg), bias))
+        return latent_of(training.codes, self._choices(float(training.weights.pairs.neg), bias))
 
     @property
     def _fitted(self) -> Latent:
         """The fitted model; it and the last few sets of candidates are kept, which makes single
         rows fast. A parameter of test time that is changed after `fit` makes it anew."""
         kept: dict[Any, Any] = vars(self).setdefault("_kept", {})
-        choices = self._choices(self.negative_weight_, self.test_bias_)
+        choices = self._for_pairs(self._choices(self.negative_weight_, self.test_bias_))
         if "latent" not in kept or kept["latent"].choices != choices:
             codes = Codes(
                 self.source_codes_, self.target_codes_, self.source_dictionary_,
                 self.target_dictionary_, self.similarity_, self.bias_,
             )  # fmt: skip
             kept.clear()
-            kept["latent"] = Latent(codes, choices)
+            kept["latent"] = latent_of(codes, choices)
         return kept["latent"]
 
     def _project(self, X: np.ndarray) -> np.ndarray:
@@ -393,6 +404,8 @@ class JLSE(ZeroShotClassifier):
 
     def _number_if_seen(self, table: ClassTable) -> np.ndarray:
         """The number of each class in training, -1 for others and for one described anew."""
+        if self._has_pairs:
+            return self._known_sources(table)
         known = self.class_table_.select(self.seen_classes_).vectors
         number = np.searchsorted(self.seen_classes_, table.names)
         number = np.minimum(number, self.seen_classes_.size - 1)
@@ -411,15 +424,6 @@ class JLSE(ZeroShotClassifier):
         if prepared.is_seen.any() and not prepared.is_seen.all():
             scores[:, prepared.is_seen] -= scores.dtype.type(self.calibration_)
         return scores
-
-    def score_pairs(self, S: Any, X: Any) -> np.ndarray:
-        """F(x_s, x_t) of every source vector (C' x d_s) with every row (N' x d_t), N' x C'.
-
-        The source vectors are taken for descriptions of classes without training rows.
-        """
-        vectors = np.atleast_2d(np.asarray(S))
-        table = ClassTable([f"pair {k}" for k in range(len(vectors))], vectors)
-        return self.similarities(X, table)
 
     def explain(self, x: Any, name: Any, top: int = 5) -> Explanation:
         """Why the row x is, or is not, of the class `name`: latent links and attributes.
@@ -474,6 +478,7 @@ class JLSE(ZeroShotClassifier):
             "source_set": SETS,
             "loss": LOSSES,
             "row_kernel": ("gauss", "linear"),
+            "inference": ("instance", "pairwise"),
             "test_embedding": ("algorithm 4", "init"),
             "decision": (1, 2),
             "link": ("margin", "saturating"),

@@ -12,6 +12,7 @@ import numpy as np
 
 from unseen.model.objective import Codes
 from unseen.model.terms import similarity_scores
+from unseen.pair_labels import is_negative
 from unseen.solvers.source_codes import fit_source_codes, fit_source_codes_with_pairs
 from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
 
@@ -48,10 +49,10 @@ def margin_bias(codes: Codes, labels: np.ndarray, share: float | None) -> float:
     """
     if share is None:
         return codes.b
-    sample = slice(None, None, max(1, labels.size // SAMPLE))
+    sample = slice(None, None, max(1, len(labels) // SAMPLE))
     scores = codes.Zt[sample] @ (codes.Zs @ codes.W).T
-    negative = np.arange(scores.shape[1]) != labels[sample, None]
-    return float(-1 - np.quantile(scores[negative], share))
+    negative = is_negative(labels[sample], scores.shape[1])
+    return float(-1 - np.quantile(scores[negative], share)) if negative.any() else codes.b
 
 
 def embed_classes(

@@ -11,6 +11,7 @@ from unseen.inference.decision import decision_scores
 from unseen.inference.embedding import Away, class_levels, embed_classes, embed_rows
 from unseen.model.objective import Codes
 from unseen.model.terms import minus_log_p_B, similarity_scores
+from unseen.solvers.pair_codes import PairCodes
 from unseen.threads import threads_for
 
 
@@ -18,7 +19,9 @@ class TestTime(NamedTuple):
     """The choices that are made at test time.
 
     source_set, source_shrinkage, target_shrinkage : of the codes, as in training.
-    source_fit : λ2s of decision 2, which counts -log p_B with it.
+    source_fit, target_fit : λ2s of decision 2, which counts -log p_B with it, and λ2s and λ2t of
+        Algorithm 3.
+    inference : "instance" or "pairwise" (Algorithm 3): to what codes belong.
     away : Algorithm 4, or None where codes come from the data fit alone.
     """
 
@@ -28,7 +31,9 @@ class TestTime(NamedTuple):
     source_shrinkage: float
     target_shrinkage: float
     source_fit: float
+    target_fit: float
     away: Away | None
+    inference: str
     decision: int
     link: str
     loss: str
@@ -36,12 +41,13 @@ class TestTime(NamedTuple):
 
 class Candidates(NamedTuple):
     """Classes to choose from, embedded: codes (C' x h_s), -log p_B or None, what else is taken off
-    their scores, and which of them are seen."""
+    their scores, which of them are seen, and, for Algorithm 3, what solves their pairs."""
 
     codes: np.ndarray
     fit: np.ndarray | None
     offset: np.ndarray
     is_seen: np.ndarray
+    pairs: PairCodes | None = None
 
 
 class Latent:

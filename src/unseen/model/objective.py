@@ -63,7 +63,7 @@ def joint_objective(
     w = weights
     source = minus_log_p_B(S, codes.Zs, codes.B, w.source_shrink, w.source_fit).mean()
     residual = rows.residual_square(codes.Zt, codes.D)
-    target = 0.5 * (w.target_shrink * _square(codes.Zt) + w.target_fit * residual) / labels.size
+    target = 0.5 * (w.target_shrink * _square(codes.Zt) + w.target_fit * residual) / len(labels)
     bias = (codes.b / w.bias_scale) ** 2 if w.bias_scale > 0 else 0.0
     penalty = 0.5 * w.similarity * (_square(codes.W) + bias)
     pairs = pair_total(codes, labels, w.pairs, w.loss)
@@ -71,16 +71,25 @@ def joint_objective(
 
 
 def pair_total(codes: Codes, labels: np.ndarray, weights: PairWeights, loss: str) -> float:
-    """Σ_ij ω_ij loss(y_ij s_ij) over class labels, block by block of rows."""
+    """Σ_ij ω_ij loss(y_ij s_ij) over class labels or signs, block by block of rows."""
     P = (codes.Zs @ codes.W).T
     total = 0.0
-    for rows in row_blocks(labels.size, P.shape[1] * P.itemsize):
+    for rows in row_blocks(len(labels), P.shape[1] * P.itemsize):
         scores = codes.Zt[rows] @ P + codes.Zt.dtype.type(codes.b)
+        if labels.ndim == 2:
+            total += _sign_losses(scores, labels[rows], weights, loss)
+            continue
         own = scores[np.arange(scores.shape[0]), labels[rows]]
         negative = pair_loss(-scores, loss).sum(axis=1, dtype=np.float64) - pair_loss(-own, loss)
         losses = weights.pos * pair_loss(own, loss) + weights.neg * negative
         total += losses.sum() if weights.rows is None else losses @ weights.rows[rows]
     return float(total)
+
+
+def _sign_losses(scores: np.ndarray, signs: np.ndarray, weights: PairWeights, loss: str) -> float:
+    omega = np.where(signs > 0, weights.pos, weights.neg) * np.abs(signs)
+    losses = omega * pair_loss(np.where(signs > 0, scores, -scores), loss)
+    return float(losses.sum() if weights.rows is None else (losses.sum(axis=1) @ weights.rows))
 
 
 def _square(array: np.ndarray) -> float:

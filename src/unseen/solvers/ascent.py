@@ -11,24 +11,51 @@ as long to be safe (CoCoA+), which costs as many epochs as it saves time.
 
 import numba as nb
 import numpy as np
+from numba.extending import overload
+
+from unseen.solvers.labels import is_class, pair
 
 # No "nnan"/"ninf": a NaN in the data must stay visible. Kernels that call each other stay in one
 # file: the cache of numba does not notice a change in another.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
-def _screen(a, s, label, cap_pos, cap_neg, free):
+def _screen(a, s, label, w_pos, w_neg, squared, free):
     """free[i] = 0 where dual i sits at a bound and its gradient keeps it there (branch-free, so it
     vectorises).
     """
+    raise NotImplementedError
+
+
+@overload(_screen, jit_options={"fastmath": FASTMATH})
+def _choose_screen(a, s, label, w_pos, w_neg, squared, free):
+    return _screen_class if is_class(label) else _screen_signs
+
+
+@nb.njit(cache=True, fastmath=FASTMATH)
+def _cap(omega, squared, dtype):
+    """The bound on a dual: omega, or none for the squared hinge."""
+    return dtype(np.inf) if squared and omega > 0 else dtype(omega)
+
+
+def _screen_class(a, s, label, w_pos, w_neg, squared, free):
     one, zero = s.dtype.type(1), s.dtype.type(0)
+    cap_pos, cap_neg = _cap(w_pos, squared, s.dtype.type), _cap(w_neg, squared, s.dtype.type)
     for i in range(a.shape[0]):
         free[i] = not (((a[i] >= zero) & (s[i] <= -one)) | ((a[i] <= -cap_neg) & (s[i] >= -one)))
     if label >= 0:
         free[label] = not (
             (a[label] <= zero and s[label] >= one) or (a[label] >= cap_pos and s[label] <= one)
         )
+
+
+def _screen_signs(a, s, label, w_pos, w_neg, squared, free):
+    one, zero = s.dtype.type(1), s.dtype.type(0)
+    for i in range(a.shape[0]):
+        positive, omega = pair(label, i, w_pos, w_neg)
+        alpha, margin = (a[i], s[i]) if positive else (-a[i], -s[i])
+        cap = _cap(omega, squared, s.dtype.type)
+        free[i] = not (((alpha <= zero) & (margin >= one)) | ((alpha >= cap) & (margin <= one)))
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
@@ -43,19 +70,16 @@ def ascend_row(a, s, label, gram, step, const, w_pos, w_neg, squared, free):
     """
     dtype = s.dtype.type
     zero, one, step, const = dtype(0), dtype(1), dtype(step), dtype(const)
-    ridge_pos = dtype(0.5 / w_pos) if squared and w_pos > 0 else zero
-    ridge_neg = dtype(0.5 / w_neg) if squared and w_neg > 0 else zero
-    cap_pos = dtype(np.inf) if ridge_pos > zero else dtype(w_pos)
-    cap_neg = dtype(np.inf) if ridge_neg > zero else dtype(w_neg)
-    _screen(a, s, label, cap_pos, cap_neg, free)
+    _screen(a, s, label, w_pos, w_neg, squared, free)
     moved = 0
     for i in range(a.shape[0]):
         if not free[i]:
             continue
-        own = i == label
-        lo, hi = (zero, cap_pos) if own else (-cap_neg, zero)
-        ridge = ridge_pos if own else ridge_neg
-        g = (one if own else -one) - s[i] - ridge * a[i]
+        positive, omega = pair(label, i, w_pos, w_neg)
+        cap = _cap(omega, squared, dtype)
+        lo, hi = (zero, cap) if positive else (-cap, zero)
+        ridge = dtype(0.5 / omega) if squared and omega > 0 else zero
+        g = (one if positive else -one) - s[i] - ridge * a[i]
         curvature = gram[i, i] * step + const + ridge
         if curvature > zero:
             new = min(max(a[i] + g / curvature, lo), hi)
@@ -83,11 +107,29 @@ def _fenchel_young(alpha, margin, omega, squared):
     return omega * m - alpha * margin
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
 def row_gap(a, s, label, w_pos, w_neg, squared):
     """Fenchel-Young gap of one row, sum_i omega_i loss(y_i s_i) + loss*(-a_i): its share of the
     duality gap, >= 0.
     """
+    raise NotImplementedError
+
+
+@overload(row_gap, jit_options={"fastmath": FASTMATH})
+def _choose_row_gap(a, s, label, w_pos, w_neg, squared):
+    return _row_gap_of_class if is_class(label) else _row_gap_of_signs
+
+
+def _row_gap_of_signs(a, s, label, w_pos, w_neg, squared):
+    dtype = s.dtype.type
+    one, total = dtype(1), dtype(0)
+    for i in range(a.shape[0]):
+        positive, omega = pair(label, i, w_pos, w_neg)
+        alpha, margin = (a[i], one - s[i]) if positive else (-a[i], one + s[i])
+        total += _fenchel_young(alpha, margin, dtype(omega), squared)
+    return np.float64(total)
+
+
+def _row_gap_of_class(a, s, label, w_pos, w_neg, squared):
     dtype = s.dtype.type
     wp, wn, one = dtype(w_pos), dtype(w_neg), dtype(1)
     total = dtype(0)
@@ -277,9 +319,8 @@ def _linear_part(a, s0, label, w_pos, w_neg, squared):
     """sum_i a_i (y_i - s0_i) [- a_i^2 / (4 omega_i)], in float64."""
     total = 0.0
     for i in range(a.shape[0]):
-        own = i == label
-        total += np.float64(a[i]) * ((1.0 if own else -1.0) - s0[i])
-        omega = w_pos if own else w_neg
+        positive, omega = pair(label, i, w_pos, w_neg)
+        total += np.float64(a[i]) * ((1.0 if positive else -1.0) - s0[i])
         if squared and omega > 0:
             total -= np.float64(a[i]) * a[i] / (4.0 * omega)
     return total

@@ -11,23 +11,24 @@ import numba as nb
 import numpy as np
 
 from unseen.solvers.hinge import chunks
+from unseen.solvers.labels import pair
 
 FASTMATH = {"reassoc", "contract", "nsz"}
 
 
 @nb.njit(cache=True)
 def movable_pairs(A, S, y, w_pos, w_neg, scale, squared, first_row, limit):
-    """The duals of a row block not held at a bound by their gradient: row, class, omega and score,
-    at most `limit`.
+    """The duals of a row block not held at a bound by their gradient: row, class, y omega and
+    score, at most `limit`.
     """
     J, I = np.empty(limit, np.int64), np.empty(limit, np.int64)
-    caps, scores = np.empty(limit), np.empty(limit, S.dtype)
+    signed, scores = np.empty(limit), np.empty(limit, S.dtype)
     n = 0
     for j in range(A.shape[0]):
         for i in range(A.shape[1]):
-            own = i == y[j]
-            omega = (w_pos if own else w_neg) * scale[j]
-            a, g = (A[j, i], 1 - S[j, i]) if own else (-A[j, i], 1 + S[j, i])
+            positive, omega = pair(y[j], i, w_pos, w_neg)
+            omega *= scale[j]
+            a, g = (A[j, i], 1 - S[j, i]) if positive else (-A[j, i], 1 + S[j, i])
             if (
                 omega <= 0
                 or (a <= 0 and g <= 0)
@@ -35,10 +36,11 @@ def movable_pairs(A, S, y, w_pos, w_neg, scale, squared, first_row, limit):
             ):
                 continue
             if n == limit:
-                return J, I, caps, scores, n + 1
-            J[n], I[n], caps[n], scores[n] = first_row + j, i, omega, S[j, i]
+                return J, I, signed, scores, n + 1
+            J[n], I[n], scores[n] = first_row + j, i, S[j, i]
+            signed[n] = omega if positive else -omega
             n += 1
-    return J[:n], I[:n], caps[:n], scores[:n], n
+    return J[:n], I[:n], signed[:n], scores[:n], n
 
 
 def all_movable_pairs(Z, y, A, P, b, w_pos, w_neg, scale, squared, limit):
@@ -188,8 +190,8 @@ def polish(Z, y, A, P, b, gram, lam, const, w_pos, w_neg, scale, squared, cg_ite
     )
     if found is None or len(found[0]) == 0:
         return
-    J, I, caps, scores = found
-    own = y[J] == I
+    J, I, signed, scores = found
+    own, caps = signed > 0, np.abs(signed)
     signs = np.where(own, 1, -1).astype(dtype)
     tops = np.full(len(J), np.inf) if squared else caps
     lo, hi = np.where(own, 0, -tops).astype(dtype), np.where(own, tops, 0).astype(dtype)

@@ -5,6 +5,8 @@ with N hinges a class.
 import numba as nb
 import numpy as np
 
+from unseen.solvers.labels import pair
+
 FASTMATH = {"reassoc", "contract", "nsz"}
 ENOUGH = 1e-3
 
@@ -84,7 +86,7 @@ def _dot(p, z):
 
 
 @nb.njit(cache=True, fastmath=FASTMATH)
-def _sweep_pairs(rows, n, a, z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, keep):
+def _sweep_pairs(rows, n, a, z, F, R, curvature, labels, c, b, w_pos, w_neg, scale, squared, keep):
     """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at
     a bound in `keep`.
 
@@ -93,8 +95,8 @@ def _sweep_pairs(rows, n, a, z, F, R, curvature, own, c, b, w_pos, w_neg, scale,
     kept, gain = 0, 0.0
     for q in range(n):
         j = rows[q]
-        positive = own[j] == c
-        omega = (w_pos if positive else w_neg) * scale[j]
+        positive, omega = pair(labels[j], c, w_pos, w_neg)
+        omega *= scale[j]
         ridge = 0.5 / omega if squared and omega > 0 else 0.0
         cap = np.inf if ridge > 0 else omega
         lo, hi = (0.0, cap) if positive else (-cap, 0.0)
@@ -140,7 +142,23 @@ def _sweep_bounds(mu, z, Hinv):
 
 @nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
 def ascend_classes(
-    A, Mu, Z, todo, F, R, curvature, Hinv, own, b, w_pos, w_neg, scale, squared, nonneg, inner, seed
+    A,
+    Mu,
+    Z,
+    todo,
+    F,
+    R,
+    curvature,
+    Hinv,
+    labels,
+    b,
+    w_pos,
+    w_neg,
+    scale,
+    squared,
+    nonneg,
+    inner,
+    seed,
 ):
     """One full sweep over the N duals of each class in `todo`, then `inner` sweeps over those not
     stuck at a bound.
@@ -155,14 +173,14 @@ def ascend_classes(
         rows = np.arange(n_rows)
         z = Z[c].astype(F.dtype)
         n, whole = _sweep_pairs(
-            rows, n_rows, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows
+            rows, n_rows, A[c], z, F, R, curvature, labels, c, b, w_pos, w_neg, scale, squared, rows
         )
         _shuffle(rows, n, seed)
         for _ in range(inner):
             if nonneg:
                 _sweep_bounds(Mu[c], z, Hinv)
             n, gain = _sweep_pairs(
-                rows, n, A[c], z, F, R, curvature, own, c, b, w_pos, w_neg, scale, squared, rows
+                rows, n, A[c], z, F, R, curvature, labels, c, b, w_pos, w_neg, scale, squared, rows
             )
             if gain <= ENOUGH * whole:
                 break

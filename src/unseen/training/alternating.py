@@ -42,7 +42,10 @@ class Options(NamedTuple):
 
 
 class Training:
-    """The state of Algorithm 2: what it has found and what the next round starts from."""
+    """The state of Algorithm 2: what it has found and what the next round starts from.
+
+    `labels` are N class numbers, rows of S, or an N x C matrix of signs with 0 for unknown pairs.
+    """
 
     def __init__(
         self,
@@ -97,12 +100,20 @@ class Training:
         self.weights = self.weights._replace(similarity=relative * (size if size > 0 else 1.0))
 
     def error(self) -> float:
-        """Share of training rows whose own class does not score best among the seen ones."""
-        Q = (self.Zs @ self.W).T
+        """Share of training rows whose own class does not score best among the seen ones.
+
+        For signs: of positive pairs that do not score above every negative one of their row.
+        """
+        Q, labels = (self.Zs @ self.W).T, self.labels
         wrong = 0
-        for rows in row_blocks(self.labels.size, Q.shape[1] * Q.itemsize):
-            wrong += np.count_nonzero((self.Zt[rows] @ Q).argmax(axis=1) != self.labels[rows])
-        return wrong / self.labels.size
+        for rows in row_blocks(len(labels), Q.shape[1] * Q.itemsize):
+            scores = self.Zt[rows] @ Q
+            if labels.ndim == 2:
+                worst = scores.max(axis=1, where=labels[rows] < 0, initial=-np.inf)
+                wrong += np.count_nonzero((labels[rows] > 0) & (scores <= worst[:, None]))
+            else:
+                wrong += np.count_nonzero(scores.argmax(axis=1) != labels[rows])
+        return wrong / (np.count_nonzero(labels > 0) if labels.ndim == 2 else len(labels))
 
     def fit_similarity(self) -> None:
         """W <- argmin Σ ω_ij loss(y_ij s_ij) + λ_W/2 |W|²."""
@@ -171,10 +182,7 @@ class Training:
         J falls with or without it.
         """
         gram, cross = self.Zs.T @ self.Zs, self.S.T @ self.Zs
-        pull = self.options.inertia * np.trace(gram) / gram.shape[0]
-        gram = gram + gram.dtype.type(pull) * np.eye(gram.shape[0], dtype=gram.dtype)
-        cross = cross + cross.dtype.type(pull) * self.B
-        self.B = fit_source_dictionary(gram, cross, B=self.B).value
+        self.B = proximal_source_dictionary(gram, cross, self.B, self.options.inertia)
 
     def fit_target_dictionary(self) -> None:
         """D <- argmin Σ_j |x_j - D z_j|² with atoms in the unit ball."""
@@ -207,3 +215,12 @@ class Training:
             before, now = self.history[-2].total, self.history[-1].total
             if before - now <= tol * abs(before):
                 break
+
+
+def proximal_source_dictionary(
+    gram: np.ndarray, cross: np.ndarray, B: np.ndarray, inertia: float
+) -> np.ndarray:
+    """argmin over A of Σ |x - A z|² + η tr(gram)/h_s |A - B|², gram = Σ z z', cross = Σ x z'."""
+    pull = inertia * np.trace(gram) / gram.shape[0]
+    gram = gram + gram.dtype.type(pull) * np.eye(gram.shape[0], dtype=gram.dtype)
+    return fit_source_dictionary(gram, cross + cross.dtype.type(pull) * B, B=B).value

@@ -1,0 +1,212 @@
+"""Any pair of a source and a target: training on labels of pairs, and the threshold of Eq. 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen.classes import ClassTable
+from unseen.errors import InputError
+from unseen.estimators.base import ZeroShotClassifier, float_types
+from unseen.inference.latent import TestTime
+from unseen.inference.threshold import GOALS, METHODS, best_threshold, fit_curve, on_curve
+from unseen.pair_labels import pair_labels
+from unseen.pair_splits import cold_start_splits
+
+
+class PairMatching(ZeroShotClassifier):
+    """The binary problem behind zero-shot learning: do a source and a target describe one thing?
+
+        F(x_s, x_t) ≥ θ  →  Ident, else Diff                                            (Eq. 1)
+
+    Class labels are the case in which a target matches one source alone; `fit_pairs` takes any
+    labels of pairs. What it has learned is kept like that of `fit`.
+
+    Attributes after `fit_pairs` and `calibrate`
+    --------------------------------------------
+    pairs_ : whether sources have names, and whether matches are disjoint.
+    pair_threshold_ : θ of `predict_pairs`.
+    pair_curve_ : scores and the probabilities of a match that belong to them.
+    """
+
+    pairs_: dict[str, bool]
+    pair_threshold_: float
+    pair_curve_: dict[str, Any]
+
+    def fit_pairs(
+        self, S: Any, X: Any, Y: Any, weights: Any = None, *, disjoint: bool = False
+    ) -> Self:
+        """Learn from labels of pairs of C sources and N targets by Algorithm 2.
+
+        Parameters
+        ----------
+        S : C x d_s source vectors; or a class table (a mapping, a DataFrame), whose names then
+            serve in `predict`, `rank`, `reveal` and `explain`.
+        X : N x d_t target vectors. One without a known pair still takes part in the data fit.
+        Y : +1 for a match, -1 for none, 0 for unknown: an N x C array, targets down; a sparse
+            matrix of that shape, in which only stored entries are known; or a list of (source,
+            target, label).
+        weights : of the pairs, in the form of Y. `positive_weight` comes on top of it; `balance`
+            has no meaning here.
+        disjoint : no source met later matches a target of training, and no target met later a
+            source of training, as with people in re-identification. Only then are later ones
+            embedded by Algorithm 4, whose premise this is, and scored by the decision chosen;
+            otherwise by the data fit, and by the similarity alone: -log p_B and -log p_D are the
+            same for Ident and Diff.
+
+        Labels are kept as an N x C array of one byte a pair, with weights as floats.
+        """
+        if self.early_stopping:  # pyright: ignore[reportAttributeAccessIssue]
+            raise InputError("early_stopping holds out classes, which pairs have not: set it False")
+        X = validate_data(self, X, dtype=float_types(X))
+        table, named = as_sources(S)
+        labels = pair_labels(Y, X.shape[0], table.n_classes, weights, X.dtype)
+        if np.ptp(table.vectors, axis=0).max() == 0:
+            raise InputError("S describes every source by the same vector: nothing to learn from")
+        self._set_classes(table, table.names)
+        self._fit(X, labels, table)
+        self.pairs_ = {"named": named, "disjoint": bool(disjoint)}
+        return self
+
+    def score_pairs(self, S: Any, X: Any) -> np.ndarray:
+        """F(x_s, x_t) of every source vector (C' x d_s) with every row (N' x d_t), N' x C'.
+
+        After `fit` the sources are taken for descriptions of classes without training rows. After
+        `fit_pairs` a source whose vector is that of one of training has its trained code; how
+        others are embedded, and all rows, is told there (`disjoint`).
+        """
+        return self.similarities(X, as_sources(S)[0])
+
+    def predict_pairs(self, S: Any, X: Any, threshold: float | None = None) -> np.ndarray:
+        """+1 where F(x_s, x_t) ≥ θ and -1 elsewhere (Eq. 1), N' x C'.
+
+        θ is `threshold`, or what `calibrate` has learned; without either it is 0, where p_W calls
+        both answers as likely.
+        """
+        scores = self.score_pairs(S, X)
+        learned = vars(self).get("pair_threshold_", 0.0)
+        return np.where(scores >= (learned if threshold is None else threshold), 1, -1)
+
+    def pair_probabilities(self, S: Any, X: Any) -> np.ndarray:
+        """The probability of a match of every pair, N' x C', as `calibrate` has learned it."""
+        check_is_fitted(self)
+        if "pair_curve_" not in vars(self):
+            raise InputError("scores become probabilities by held-out pairs: call calibrate first")
+        return on_curve(self.pair_curve_, self.score_pairs(S, X))
+
+    def calibrate(
+        self,
+        S: Any,
+        X: Any,
+        Y: Any,
+        weights: Any = None,
+        *,
+        cold: str | None = "targets",
+        method: str = "sigmoid",
+        goal: str = "f1",
+        n_splits: int = 3,
+        random_state: int = 0,
+    ) -> Self:
+        """Learn θ and the probability of a match from pairs that took no part in training.
+
+        Parameters
+        ----------
+        S, X, Y, weights : pairs as in `fit_pairs`.
+        cold : "targets", "sources" or "both": these are the training pairs; copies of the model are
+            trained without a part of the targets, the sources or both, and score what they never
+            met, each in turn. Choose what the model will meet: scores of known sources are higher.
+            None: the pairs are new to this model, which scores them as it is.
+        method : "sigmoid" (Platt, two numbers) or "isotonic" (any rising curve, for many pairs).
+        goal : what θ maximises on these pairs: "f1", "balanced" or "accuracy".
+        """
+        check_is_fitted(self)
+        for name, value, allowed in (("method", method, METHODS), ("goal", goal, GOALS)):
+            if value not in allowed:
+                raise InputError(f"{name} must be one of {tuple(allowed)}, not {value!r}")
+        if cold is not None and not self._has_pairs:
+            raise InputError(
+                "the model was fitted on class labels: give pairs of classes that it was not "
+                "trained on, with cold=None"
+            )
+        vectors, rows = as_sources(S)[0].vectors, np.asarray(X)
+        signs = pair_labels(Y, len(rows), len(vectors), weights)
+        if cold is None:
+            scores = self.score_pairs(vectors, rows)[signs != 0]
+            labels = signs[signs != 0]
+        else:
+            splits = cold_start_splits(signs, cold, n_splits, random_state)
+            parts = [self._cold_scores(vectors, rows, signs, split) for split in splits]
+            labels, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self.pair_threshold_ = best_threshold(labels > 0, scores, np.abs(labels), goal)
+        self.pair_curve_ = fit_curve(labels > 0, scores, np.abs(labels), method)
+        return self
+
+    def _cold_scores(self, S: Any, X: Any, signs: Any, split: Any) -> tuple[Any, Any]:
+        """Labels and scores of the pairs to test on, by a copy trained on the others."""
+        part = signs[np.ix_(split.train_targets, split.train_sources)]
+        copy: Any = clone(self)
+        copy.fit_pairs(
+            S[split.train_sources],
+            X[split.train_targets],
+            np.sign(part),
+            None if part.dtype == np.int8 else np.abs(part),
+            disjoint=self.pairs_["disjoint"],
+        )
+        test = signs[np.ix_(split.test_targets, split.test_sources)]
+        scores = copy.score_pairs(S[split.test_sources], X[split.test_targets])
+        return test[test != 0], scores[test != 0]
+
+    # -- what JLSE asks -------------------------------------------------------------------------
+
+    @property
+    def _has_pairs(self) -> bool:
+        return "pairs_" in vars(self)
+
+    def _forget_pairs(self) -> None:
+        for name in ("pairs_", "pair_threshold_", "pair_curve_"):
+            vars(self).pop(name, None)
+
+    def _for_pairs(self, choices: TestTime) -> TestTime:
+        """The choices of test time; without the premise of Algorithm 4, without Algorithm 4."""
+        if not self._has_pairs or self.pairs_["disjoint"]:
+            return choices
+        return choices._replace(away=None, decision=1)
+
+    def _known_sources(self, table: ClassTable) -> np.ndarray:
+        """The number of the one source of training with the same vector, or -1."""
+        known: dict[bytes, int] = {}
+        for k, vector in enumerate(_keys(self.class_table_.select(self.seen_classes_))):
+            known[vector] = -1 if vector in known else k
+        return np.array([known.get(vector, -1) for vector in _keys(table)])
+
+    def _candidates(self, candidates: Any) -> ClassTable:
+        check_is_fitted(self)
+        by_name = candidates is None or isinstance(candidates, (str, list, tuple, np.ndarray))
+        if by_name and self._has_pairs and not self.pairs_["named"]:
+            raise InputError(
+                "the model was fitted on pairs of vectors without names: use score_pairs or "
+                "predict_pairs, give a class table as candidates, or give one to fit_pairs"
+            )
+        return super()._candidates(candidates)
+
+    def reveal(self, classes: Any) -> Self:
+        """As of every method; after `fit_pairs` only where its sources had names."""
+        if self._has_pairs:
+            self._candidates(None)
+        return super().reveal(classes)
+
+
+def as_sources(S: Any) -> tuple[ClassTable, bool]:
+    """Source vectors as a table, and whether they came with names."""
+    if isinstance(S, (ClassTable, Mapping)) or (hasattr(S, "columns") and hasattr(S, "index")):
+        return ClassTable.of(S), True
+    vectors = np.atleast_2d(np.asarray(S))
+    return ClassTable([f"source {k}" for k in range(len(vectors))], vectors), False
+
+
+def _keys(table: ClassTable) -> list[bytes]:
+    return [row.tobytes() for row in table.vectors.astype(np.float64) + 0.0]

@@ -1,0 +1,165 @@
+"""The similarity block with a code a pair: the W step of Alg. 1, Eq. (pw) over individual codes.
+
+    min_{W,b}  sum_ij omega_ij loss(y_ij (zs_ij' W zt_ij + b)) + lambda_W/2 (|W|^2 + (b/kappa)^2)
+
+A linear SVM on C N features zs_ij zt_ij', met a block of pairs at a time: dual coordinate ascent,
+W = sum_ij a_ij zs_ij zt_ij' / lambda_W, of which only the duals a (N x C) are kept. The certificate
+is the duality gap; what is returned is never worse than the incumbent.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+
+from unseen.solvers.similarity import Similarity, SimilarityState
+from unseen.solvers.solution import finish, relative
+
+FASTMATH = {"reassoc", "contract", "nsz"}
+EPOCHS_BETWEEN_CHECKS = 5
+
+
+class PairFeatures(NamedTuple):
+    """A block of rows with all classes: codes n x C x h_s and n x C x h_t, signs, weights n x C."""
+
+    rows: slice
+    Zs: np.ndarray
+    Zt: np.ndarray
+    Y: np.ndarray
+    omega: np.ndarray
+
+
+@nb.njit(cache=True, fastmath=FASTMATH)
+def _ascend_pairs(Zs, Zt, Y, omega, A, W, b, lam, kappa_sq, squared, order):
+    """One visit to each pair of a block, its dual set to its maximum; W in place. Returns b."""
+    n_classes, hs = Zs.shape[1], Zs.shape[2]
+    dtype = W.dtype.type
+    for q in order:
+        j, i = q // n_classes, q % n_classes
+        y, w = Y[j, i], omega[j, i]
+        if y == 0 or w <= 0:
+            continue
+        z, x = Zs[j, i], Zt[j, i]
+        s, zz, xx = dtype(0), dtype(0), dtype(0)
+        for l in range(x.shape[0]):
+            xx += x[l] * x[l]
+        for k in range(hs):
+            if z[k] != 0:
+                part, row = dtype(0), W[k]
+                for l in range(x.shape[0]):
+                    part += row[l] * x[l]
+                s += z[k] * part
+                zz += z[k] * z[k]
+        ridge, cap = (0.5 / w, np.inf) if squared else (0.0, w)
+        lo, hi = (0.0, cap) if y > 0 else (-cap, 0.0)
+        g = y - s - b - ridge * A[j, i]
+        curvature = (zz * xx + kappa_sq) / lam + ridge
+        bound = hi if g > 0 else lo
+        new = min(max(A[j, i] + g / curvature, lo), hi) if curvature > 0 else bound
+        delta = new - A[j, i]
+        if delta == 0:
+            continue
+        A[j, i] = new
+        b += kappa_sq * delta / lam
+        for k in range(hs):
+            if z[k] != 0:
+                f, row = dtype(delta / lam) * z[k], W[k]
+                for l in range(x.shape[0]):
+                    row[l] += f * x[l]
+    return b
+
+
+def clip_pair_duals(A, Y, omega, squared):
+    """Duals within the box of the present signs and weights, in place."""
+    cap = np.where(omega > 0, np.inf, 0.0) if squared else omega
+    np.copyto(A, np.clip(A, np.where(Y < 0, -cap, 0.0), np.where(Y > 0, cap, 0.0)))
+
+
+class _Problem(NamedTuple):
+    blocks: object
+    A: np.ndarray
+    lam: float
+    kappa_sq: float
+    squared: bool
+
+
+def _penalty(p, W, b):
+    square = np.sum(np.square(W, dtype=np.float64))
+    square += b * b / p.kappa_sq if p.kappa_sq > 0 else 0.0
+    return 0.5 * p.lam * float(square)
+
+
+def pair_losses(block, W, b, squared):
+    """sum omega loss over the pairs of a block."""
+    s = np.einsum("jih,jih->ji", block.Zs @ W, block.Zt) + b
+    slack = np.maximum(1.0 - block.Y * s.astype(np.float64), 0.0)
+    return float(
+        np.sum(np.where(block.Y != 0, block.omega, 0.0) * (slack**2 if squared else slack))
+    )
+
+
+def _primal(p, points):
+    """The block objective at each (W, b) of `points`, in one pass over the pairs."""
+    values = np.array([_penalty(p, W, b) for W, b in points])
+    for block in p.blocks():
+        values += [pair_losses(block, W, b, p.squared) for W, b in points]
+    return values
+
+
+def _from_duals(p, shape, dtype):
+    """(W, b) of the duals, and the part of the dual objective that is theirs alone."""
+    W, linear, b = np.zeros(shape), 0.0, 0.0
+    for block in p.blocks():
+        a = p.A[block.rows].astype(np.float64)
+        flat = (block.Zs * a[..., None].astype(dtype)).reshape(-1, shape[0])
+        W += flat.T @ block.Zt.reshape(-1, shape[1])
+        linear += float(np.abs(a).sum())
+        if p.squared:
+            linear -= float(np.sum(a * a / (4 * np.where(block.omega > 0, block.omega, np.inf))))
+        b += float(a.sum())
+    return (W / p.lam).astype(dtype), p.kappa_sq * b / p.lam, linear
+
+
+def fit_pair_similarity(
+    blocks, W, b, duals, *, lam, loss, bias_scale=0.0, tol=1e-3, max_epochs=40, random_state=0
+):
+    """The W step of Alg. 1 from the incumbent (W, b) and signed duals (N x C).
+
+    blocks: a function that gives the pairs anew, one `PairFeatures` after the other. bias_scale:
+    kappa, or 0 for a b that stays 0. Returns Solution with value Similarity(W, b) and, as state,
+    the duals.
+    """
+    dtype, rng = np.asarray(W).dtype, np.random.default_rng(random_state)
+    A = np.array(duals, dtype)
+    p = _Problem(blocks, A, float(lam), float(bias_scale) ** 2, loss == "squared_hinge")
+    for block in blocks():
+        clip_pair_duals(A[block.rows], block.Y, block.omega, p.squared)
+    best, value, lower, n_epochs, history = (W, float(b)), None, -np.inf, 0, []
+    while True:
+        now, now_b, linear = _from_duals(p, W.shape, dtype)
+        lower = max(lower, linear - _penalty(p, now, now_b))
+        values = _primal(p, [(now, now_b)] if value is not None else [best, (now, now_b)])
+        value = values[0] if value is None else value
+        if values[-1] < value:
+            best, value = (now, now_b), float(values[-1])
+        history.append((n_epochs, float(value), float(value - lower)))
+        if value - lower <= tol * value or n_epochs >= max_epochs:
+            break
+        now, now_b = np.ascontiguousarray(now), float(now_b)
+        for _ in range(min(EPOCHS_BETWEEN_CHECKS, max_epochs - n_epochs)):
+            for block in blocks():
+                now_b = _ascend_pairs(
+                    block.Zs, block.Zt, block.Y, block.omega, A[block.rows], now, now_b, p.lam,
+                    p.kappa_sq, p.squared, rng.permutation(block.Y.size),
+                )  # fmt: skip
+            n_epochs += 1
+    return finish(
+        "The similarity block (W) with a code a pair",
+        value=Similarity(*best),
+        n_iter=n_epochs,
+        history=history,
+        optimality=relative(value - lower, value),
+        tol=np.inf,  # a step that falls short is taken up again in the next round
+        objective=value,
+        state=SimilarityState(A, *best),
+    )

@@ -1,0 +1,301 @@
+"""JLSE on labels of any pairs: forms of labels, weights, what new vectors score, and θ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import unseen
+from unseen import JLSE, ClassTable, InputError, evaluate_pairs, make_pairs, make_zero_shot
+from unseen.datasets import PairDataset
+
+FAST: dict[str, Any] = {"row_kernel": "linear", "n_target_atoms": 20}
+KNOWN = slice(0, 90)
+NEW = slice(90, 120)
+
+
+@pytest.fixture(scope="module")
+def data() -> PairDataset:
+    return make_pairs(24, 120, 12, 20, 3, known=0.7, positives=0.25)
+
+
+@pytest.fixture(scope="module")
+def model(data: PairDataset) -> JLSE:
+    return JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+
+
+def as_list(Y: np.ndarray) -> list[tuple[int, int, int]]:
+    return [(i, j, int(Y[j, i])) for j, i in np.argwhere(Y != 0).tolist()]
+
+
+# -- labels -------------------------------------------------------------------------------------
+
+
+def test_array_sparse_and_list_make_one_model(data: PairDataset, model: JLSE) -> None:
+    X, Y = data.X[KNOWN], data.Y[KNOWN]
+    expected = model.score_pairs(data.S, data.X[NEW])
+    for form in (Y.astype(float), scipy.sparse.csr_array(Y), as_list(Y)):
+        found = JLSE(**FAST).fit_pairs(data.S, X, form).score_pairs(data.S, data.X[NEW])
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_whole_weight_is_a_repetition(data: PairDataset, model: JLSE) -> None:
+    X, pairs = data.X[KNOWN], as_list(data.Y[KNOWN])
+    often = np.random.default_rng(0).integers(1, 4, len(pairs))
+    repeated = [pair for pair, n in zip(pairs, often.tolist(), strict=True) for _ in range(n)]
+    weighted = JLSE(**FAST).fit_pairs(data.S, X, pairs, often)
+    again = JLSE(**FAST).fit_pairs(data.S, X, repeated)
+    expected = weighted.score_pairs(data.S, data.X[NEW])
+    np.testing.assert_array_equal(again.score_pairs(data.S, data.X[NEW]), expected)
+    assert np.abs(model.score_pairs(data.S, data.X[NEW]) - expected).max() > 0.01
+
+
+def test_weights_of_one_change_nothing_and_their_scale_is_free(
+    data: PairDataset, model: JLSE
+) -> None:
+    expected = model.score_pairs(data.S, data.X[NEW])
+    for size in (1.0, 7.0):
+        weights = np.full(data.Y[KNOWN].shape, size)
+        found = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], weights)
+        scores = found.score_pairs(data.S, data.X[NEW])
+        np.testing.assert_allclose(scores, expected, atol=0.02 * np.ptp(expected))
+
+
+def test_class_labels_are_a_special_case() -> None:
+    """Their signs, with disjoint matches, make the model that `fit` makes of the names."""
+    zero_shot = make_zero_shot(8, 3, 12, 16, 10, 4, dtype=np.float64)
+    X, y = zero_shot.training_set()
+    seen = zero_shot.classes.select(zero_shot.seen)
+    options = {**FAST, "balance": 0.0, "similarity_penalty": 1e-3, "block_tol": 1e-6}
+    by_name = JLSE(**options, calibration=None).fit(X, y, classes=seen)
+    Y = np.where(seen.names == y[:, None], 1, -1)
+    by_pair = JLSE(**options).fit_pairs(seen.vectors, X, Y, disjoint=True)
+    np.testing.assert_allclose(by_pair.history_, by_name.history_, rtol=1e-3)
+    S, rows = zero_shot.classes.select(zero_shot.unseen).vectors, zero_shot.unseen_set()[0]
+    expected = by_name.score_pairs(S, rows)
+    found = by_pair.score_pairs(S, rows)
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.ptp(expected))
+
+
+def test_the_objective_falls(model: JLSE) -> None:
+    assert model.n_iter_ == 2
+    assert (np.diff(model.history_[:, -1]) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Y": lambda d: d.Y[KNOWN].T}, "give Y.T"),
+        ({"Y": lambda d: np.abs(d.Y[KNOWN])}, "no pair has the label -1"),
+        ({"Y": lambda d: 2 * d.Y[KNOWN]}, "holds -?2"),
+        ({"S": lambda d: np.ones((24, 12))}, "every source by the same vector"),
+        ({"S": lambda d: np.full((24, 12), np.nan)}, "not finite"),
+        ({"S": lambda d: d.S[:5]}, r"5\s+sources"),
+        ({"X": lambda d: d.X[:5]}, "there are 5 targets"),
+    ],
+)
+def test_bad_input_is_named(data: PairDataset, change: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"S": data.S, "X": data.X[KNOWN], "Y": data.Y[KNOWN]}
+    given |= {name: make(data) for name, make in change.items()}
+    with pytest.raises(InputError, match=message):
+        JLSE(**FAST).fit_pairs(**given)
+
+
+def test_early_stopping_has_no_classes_to_hold_out(data: PairDataset) -> None:
+    with pytest.raises(InputError, match="early_stopping"):
+        JLSE(early_stopping=True).fit_pairs(data.S, data.X, data.Y)
+
+
+# -- scores -------------------------------------------------------------------------------------
+
+
+def test_new_targets_are_told_apart_nearly_as_well_as_can_be(
+    data: PairDataset, model: JLSE
+) -> None:
+    found = evaluate_pairs(model, data.S, data.X[NEW], data.Y[NEW])
+    truth = data.probabilities(data.S, data.X[NEW])
+    ceiling = unseen.metrics.roc_auc(*unseen.metrics.known_pairs(data.Y[NEW], truth))
+    assert 0.5 + 0.8 * (ceiling - 0.5) < found.roc_auc <= ceiling + 0.02
+
+
+def test_scores_are_the_similarity_of_codes_of_the_data_fit(data: PairDataset, model: JLSE) -> None:
+    """New sources and rows, against ridge codes computed here."""
+    S = data.S + 0.1
+    rows = data.X[NEW]
+    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert model.scaling_.mean is not None
+    assert model.class_scaling_.mean is not None
+    rows = (rows - model.scaling_.mean) / model.scaling_.scale
+    D, B = model.target_dictionary_, model.source_dictionary_
+    Zt = np.linalg.solve(D.T @ D + 0.02 * np.eye(D.shape[1]), D.T @ rows.T).T
+    s = S - model.class_scaling_.mean
+    s /= np.linalg.norm(s, axis=1, keepdims=True)
+    h = B.shape[1]
+    kkt = np.block([[B.T @ B + np.eye(h), np.ones((h, 1))], [np.ones((1, h)), np.zeros((1, 1))]])
+    Zs = np.linalg.solve(kkt, np.vstack([B.T @ s.T, np.ones((1, len(s)))]))[:h].T
+    expected = Zt @ (Zs @ model.similarity_).T + model.bias_
+    np.testing.assert_allclose(model.score_pairs(S, data.X[NEW]), expected, atol=1e-6)
+
+
+def test_a_known_source_has_its_trained_code(data: PairDataset, model: JLSE) -> None:
+    Zt = model._fitted.embed_rows(model._project(data.X[NEW]), away=False)
+    expected = Zt @ (model.source_codes_[[3, 0]] @ model.similarity_).T + model.bias_
+    np.testing.assert_allclose(model.score_pairs(data.S[[3, 0]], data.X[NEW]), expected, atol=1e-9)
+    table = ClassTable(["a", "b"], data.S[[3, 0]])
+    np.testing.assert_allclose(model.similarities(data.X[NEW], table), expected, atol=1e-9)
+
+
+def test_a_vector_that_two_sources_share_is_no_known_source(data: PairDataset) -> None:
+    S = data.S.copy()
+    S[1] = S[0]
+    model = JLSE(**FAST).fit_pairs(S, data.X, data.Y)
+    table = ClassTable(["a", "b"], S[[0, 2]])
+    np.testing.assert_array_equal(model._known_sources(table), [-1, 2])
+
+
+def test_disjoint_matches_use_algorithm_4(data: PairDataset, model: JLSE) -> None:
+    away = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], disjoint=True)
+    np.testing.assert_array_equal(away.similarity_, model.similarity_)
+    assert away._fitted.choices.away is not None
+    assert model._fitted.choices.away is None
+    S = data.S + 0.1
+    assert np.abs(away.score_pairs(S, data.X) - model.score_pairs(S, data.X)).max() > 1e-3
+
+
+# -- names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m, X: m.predict(X),
+        lambda m, X: m.predict(X, "seen"),
+        lambda m, X: m.similarities(X, ["source 0"]),
+        lambda m, X: m.top_k(X),
+        lambda m, X: m.rank("source 0", X),
+        lambda m, X: m.explain(X[0], "source 0"),
+        lambda m, X: m.score(X, ["source 0"] * len(X)),
+        lambda m, X: m.transform_classes(),
+        lambda m, X: m.reveal({"new": np.zeros(12)}),
+    ],
+)
+def test_what_needs_names_says_so(data: PairDataset, model: JLSE, ask: Any) -> None:
+    with pytest.raises(InputError, match="without names: use score_pairs"):
+        ask(model, data.X[NEW])
+
+
+def test_a_class_table_brings_names(data: PairDataset, model: JLSE) -> None:
+    names = [f"drug {k}" for k in range(24)][::-1]
+    table = ClassTable(names, data.S)
+    named = JLSE(**FAST).fit_pairs(table, data.X[KNOWN], data.Y[KNOWN])
+    scores = model.score_pairs(data.S, data.X[NEW])
+    np.testing.assert_array_equal(named.similarities(data.X[NEW], names), scores)
+    np.testing.assert_array_equal(named.predict(data.X[NEW]), np.array(names)[scores.argmax(1)])
+    best = named.rank("drug 20", data.X[NEW], k=3)
+    np.testing.assert_array_equal(best.rows, np.argsort(-scores[:, 3])[:3])
+    later = named.reveal({"drug 99": data.S[0] + 0.1})
+    np.testing.assert_array_equal(
+        later.similarities(data.X[NEW], ["drug 99"]),
+        model.score_pairs(data.S[:1] + 0.1, data.X[NEW]),
+    )
+
+
+def test_candidates_given_as_a_table_are_chosen_from(data: PairDataset, model: JLSE) -> None:
+    table = ClassTable(["a", "b", "c"], data.S[:3])
+    scores = model.score_pairs(data.S[:3], data.X[NEW])
+    found = model.predict(data.X[NEW], table)
+    np.testing.assert_array_equal(found, np.array(["a", "b", "c"])[scores.argmax(axis=1)])
+
+
+def test_fit_forgets_pairs(data: PairDataset, model: JLSE) -> None:
+    other = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    other.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None)
+    y = np.repeat(["a", "b", "c"], 40)
+    other.fit(data.X, y)
+    assert not {"pairs_", "pair_threshold_", "pair_curve_"} & set(vars(other))
+    assert other.predict(data.X[:2]).dtype.kind == "U"
+
+
+def test_a_saved_model_scores_alike(data: PairDataset, model: JLSE, tmp_path: Path) -> None:
+    for method in ("sigmoid", "isotonic"):
+        kept = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+        kept.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None, method=method)
+        kept.save(tmp_path / "pairs.unseen")
+        again = unseen.load(tmp_path / "pairs.unseen")
+        for ask in ("score_pairs", "predict_pairs", "pair_probabilities"):
+            expected = getattr(kept, ask)(data.S, data.X[NEW])
+            np.testing.assert_array_equal(getattr(again, ask)(data.S, data.X[NEW]), expected)
+        with pytest.raises(InputError, match="without names"):
+            again.predict(data.X)
+
+
+# -- decisions ----------------------------------------------------------------------------------
+
+
+def test_the_threshold_decides(data: PairDataset, model: JLSE) -> None:
+    scores = model.score_pairs(data.S, data.X[NEW])
+    for threshold in (None, 0.3, -1.0):
+        found = model.predict_pairs(data.S, data.X[NEW], threshold)
+        np.testing.assert_array_equal(found, np.where(scores >= (threshold or 0.0), 1, -1))
+
+
+def f1(found: np.ndarray, Y: np.ndarray) -> float:
+    hits = np.sum((found > 0) & (Y > 0))
+    return 2 * hits / (np.sum((found > 0) & (Y != 0)) + np.sum(Y > 0))
+
+
+@pytest.mark.parametrize("cold", [None, "targets", "sources", "both"])
+def test_calibration_learns_the_threshold_and_the_probability(
+    data: PairDataset, cold: str | None
+) -> None:
+    """Tested on what it is learned for: new targets, new sources, or both."""
+    sources = slice(0, 24) if cold in (None, "targets") else slice(0, 16)
+    S, X, Y = data.S[sources], data.X[KNOWN], data.Y[KNOWN, sources]
+    kept = JLSE(**FAST).fit_pairs(S, X, Y)
+    if cold is None:
+        X, Y = data.X[90:105], data.Y[90:105]
+    assert kept.calibrate(S, X, Y, cold=cold, n_splits=4) is kept
+    targets = {None: slice(105, 120), "sources": KNOWN}.get(cold, NEW)
+    new = sources if cold in (None, "targets") else slice(16, 24)
+    S_new, X_new, Y_new = data.S[new], data.X[targets], data.Y[targets, new]
+    known, truth = Y_new != 0, Y_new > 0
+    found = kept.predict_pairs(S_new, X_new)
+    assert f1(found, Y_new) > f1(np.ones_like(found), Y_new) + 0.1
+    p = kept.pair_probabilities(S_new, X_new)
+    assert ((p > 0) & (p < 1)).all()
+    share = (Y > 0).sum() / (Y != 0).sum()
+    brier = np.mean((p - truth)[known] ** 2)
+    assert brier < 0.85 * np.mean((share - truth)[known] ** 2)
+    assert abs(p[known].mean() - truth[known].mean()) < 0.1
+    order = np.argsort(kept.score_pairs(S_new, X_new), axis=None)
+    assert (np.diff(p.ravel()[order]) >= 0).all()
+
+
+def test_cold_calibration_does_not_touch_the_model(data: PairDataset, model: JLSE) -> None:
+    kept = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    kept.calibrate(data.S, data.X[KNOWN], data.Y[KNOWN], goal="balanced")
+    np.testing.assert_array_equal(kept.similarity_, model.similarity_)
+
+
+def test_bad_calibration_is_named(data: PairDataset, model: JLSE) -> None:
+    with pytest.raises(InputError, match="call calibrate first"):
+        model.pair_probabilities(data.S, data.X)
+    options: list[dict[str, Any]] = [{"goal": "best"}, {"method": "beta"}, {"cold": "rows"}]
+    for bad in options:
+        with pytest.raises(InputError, match="must be one of"):
+            model.calibrate(data.S, data.X, data.Y, **bad)
+
+
+def test_class_models_decide_on_pairs_too() -> None:
+    zero_shot = make_zero_shot(6, 4, 15, 16, 10, 4)
+    model = JLSE(**FAST).fit(*zero_shot.training_set(), classes=zero_shot.classes)
+    table, (X, y) = zero_shot.classes.select(zero_shot.unseen), zero_shot.unseen_set()
+    Y = np.where(table.names == y[:, None], 1, -1)
+    with pytest.raises(InputError, match="fitted on class labels.*cold=None"):
+        model.calibrate(table.vectors, X, Y)
+    model.calibrate(table.vectors, X, Y, cold=None, goal="balanced")
+    assert f1(model.predict_pairs(table.vectors, X), Y) > 0.6
