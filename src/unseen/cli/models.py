@@ -12,9 +12,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from safetensors import SafetensorError, safe_open
 
-from unseen import protocols
+from unseen import protocols, tensors
 from unseen.cli.options import (
     Data,
     Json,
@@ -32,6 +31,7 @@ from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier, method
+from unseen.storage import KIND
 
 
 def fit(
@@ -125,14 +125,7 @@ def _value(name: str, text: str, default: Any) -> Any:
 def check_model_out(out: Path | None) -> None:
     """A model may replace a model, but no other file of the user's."""
     check_out(out)
-    if out is None or not os.path.exists(out):
-        return
-    try:
-        with safe_open(out, framework="numpy") as file:
-            is_model = "unseen" in (file.metadata() or {})
-    except (SafetensorError, OSError):
-        is_model = False
-    if not is_model:
+    if out is not None and os.path.exists(out) and KIND not in tensors.kind_of(out):
         raise InputError(
             f"cannot write {out}: the file is there already and is not a model of unseen; choose "
             "another name or remove it first"
