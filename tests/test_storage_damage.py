@@ -53,7 +53,7 @@ def flip(rng: np.random.Generator, raw: bytes) -> bytes:
 
 
 def overwrite(rng: np.random.Generator, raw: bytes) -> bytes:
-    start, length = rng.integers(len(raw)), rng.integers(1, 64)
+    start, length = int(rng.integers(len(raw))), int(rng.integers(1, 64))
     filling = [bytes(length), b"\xff" * length, rng.bytes(length), b" " * length]
     return raw[:start] + filling[rng.integers(4)] + raw[start + length :]
 
@@ -69,7 +69,7 @@ def remove(rng: np.random.Generator, raw: bytes) -> bytes:
 
 def insert(rng: np.random.Generator, raw: bytes) -> bytes:
     start = rng.integers(len(raw) + 1)
-    return raw[:start] + rng.bytes(rng.integers(1, 64)) + raw[start:]
+    return raw[:start] + rng.bytes(int(rng.integers(1, 64))) + raw[start:]
 
 
 def swap(rng: np.random.Generator, raw: bytes) -> bytes:
@@ -83,7 +83,7 @@ def repeat(rng: np.random.Generator, raw: bytes) -> bytes:
 
 
 def header_length(rng: np.random.Generator, raw: bytes) -> bytes:
-    length = int(rng.choice([0, 1, 7, 2**20, 2**31, 2**62, rng.integers(len(raw))]))
+    length = int(rng.choice([0, 1, 7, 2**20, 2**31, 2**62, int(rng.integers(len(raw)))]))
     return struct.pack("<Q", length) + raw[8:]
 
 

@@ -23,8 +23,10 @@ from unseen.bench.log import Log
 from unseen.bench.run import run
 from unseen.bench.sweep import SIDES, SYMBOLS, Sweep, planned, run_sweep, sweep_table
 from unseen.bench.tuned import TUNING
+from unseen.cli.completion import data_names, method_names
+from unseen.cli.config import Config
 from unseen.cli.models import parameters
-from unseen.cli.options import Json, Set, Split
+from unseen.cli.options import DEFAULT_METHOD, Json, Method, Set, Split
 from unseen.cli.output import say, show, show_json
 from unseen.datasets import CATALOGUE
 from unseen.datasets.catalogue import entries, has_features
@@ -35,7 +37,11 @@ from unseen.plots.curves import sweep_figure
 
 DataSets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[DATA]...", help="Data sets: names of 'unseen datasets', or paths."),
+    typer.Argument(
+        metavar="[DATA]...",
+        help="Data sets: names of 'unseen datasets', or paths.",
+        autocompletion=data_names,
+    ),
 ]
 Trials = Annotated[int, typer.Option(min=1, help="How many times each method is run.")]
 
@@ -49,6 +55,7 @@ def bench(
             "-m",
             help=f"A method, repeatable; '{ALL_VARIANTS}' are the paper's (i) to (viii). "
             "Without it, every method that is installed.",
+            autocompletion=method_names,
         ),
     ] = None,
     trials: Trials = 3,
@@ -75,6 +82,7 @@ def bench(
         Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
     ] = Path("bench-results"),
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Measure methods on data sets: recognition, retrieval, time and memory, over several trials.
 
@@ -118,7 +126,7 @@ def sweep(
     parameter: Annotated[str, typer.Argument(help="The parameter to vary.")],
     data: DataSets = None,
     values: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
-    method_name: Annotated[str, typer.Option("--method", "-m", help="The method.")] = "jlse",
+    method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     trials: Trials = 3,
     on: Annotated[
@@ -129,6 +137,7 @@ def sweep(
         Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
     ] = Path("sweep-results"),
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Accuracy against one parameter, as numbers and as a picture.
 
