@@ -17,8 +17,7 @@ import pytest
 import unseen
 from tests.common.birds import UNSEEN, make_folder
 from tests.common.command import assert_one_sentence, run_unseen
-from unseen import JLSE, evaluate, read_dataset
-from unseen.blocks import BLOCK_BYTES
+from unseen import JLSE, blocks, evaluate, read_dataset
 
 SETTINGS = {"n_target_atoms": 8, "block_tol": 0.05, "max_iter": 1}
 OPTIONS = [word for k, v in SETTINGS.items() for word in ("--set", f"{k}={v}")]
@@ -74,12 +73,12 @@ def test_a_model_tells_what_it_was_trained_on(folder: Path, model_file: Path) ->
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
 def test_predictions_in_blocks_are_those_of_the_whole(
-    model_file: Path, X: np.ndarray, tmp_path: Path, dtype: type
+    model_file: Path, X: np.ndarray, tmp_path: Path, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two blocks and a half of rows: the same bits, whatever the type of the numbers."""
-    itemsize = 4 if dtype in (np.float16, np.float32) else 8
-    n_rows = int(2.5 * BLOCK_BYTES / (X.shape[1] * itemsize))
-    rows = np.resize(10 * X, (n_rows, X.shape[1])).astype(dtype)
+    """Many blocks of rows: the same bits, whatever the type of the numbers."""
+    small = 2000
+    monkeypatch.setattr(blocks.row_blocks, "__defaults__", (small,))
+    rows = np.resize(10 * X, (500, X.shape[1])).astype(dtype)
     np.save(tmp_path / "rows.npy", rows)
     done = run_unseen("predict", model_file, tmp_path / "rows.npy", "--out", tmp_path / "p.csv")
     assert done.code == 0, done.err

@@ -105,6 +105,10 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
             "sha256": data_checksum(X, labels, table),
         }
         self._fit(X, np.searchsorted(seen, labels), seen_table)
+        # As in a model file: sums over arrays that lie otherwise end in other last bits.
+        for name, value in vars(self).items():
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                setattr(self, name, np.ascontiguousarray(value))
         return self
 
     def predict(self, X: Any, candidates: Any = None) -> np.ndarray:
