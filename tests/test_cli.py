@@ -23,9 +23,11 @@ from unseen.cli import main
 from unseen.cli import tune as tune_command
 from unseen.cli.output import show, show_json
 
+# A closed form, where the method does not matter.
+BY_ESZSL = ["--method", "eszsl"]
 COMMANDS = [
-    "demo", "check", "fit", "tune", "predict", "retrieve", "evaluate", "bench", "sweep", "methods",
-    "datasets",
+    "demo", "check", "fit", "tune", "predict", "retrieve", "explain", "evaluate", "bench", "sweep",
+    "methods", "datasets",
 ]  # fmt: skip
 
 
@@ -42,7 +44,7 @@ def X(folder: Path) -> np.ndarray:
 @pytest.fixture(scope="module")
 def model_file(folder: Path) -> Path:
     path = folder.parent / "birds.unseen"
-    assert run_unseen("fit", folder, "--out", path).code == 0
+    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
     return path
 
 
@@ -111,10 +113,12 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_fit_reports_what_it_did(folder: Path, tmp_path: Path) -> None:
-    outcome = run_unseen("fit", folder, "--out", tmp_path / "new" / "m.unseen", "--json")
+    outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "new" / "m.unseen", "--json")
     assert outcome.json["parameters"] == ESZSL().get_params()
     assert (outcome.json["rows"], outcome.json["seen"], outcome.json["unseen"]) == (56, 8, 3)
-    assert "56 rows of 8 classes" in run_unseen("fit", folder, "--out", tmp_path / "m").out
+    assert (
+        "56 rows of 8 classes" in run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "m").out
+    )
 
 
 @pytest.mark.parametrize("candidates", ["", "unseen", "seen", "all", "Heron,12", "Tern, [Arctic]"])
@@ -154,7 +158,7 @@ def test_feature_columns_are_matched_by_name(folder: Path, tmp_path: Path, X: np
     (copy / "features.npy").unlink()
     frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(12)])
     frame.to_csv(copy / "features.csv", index=False)
-    assert run_unseen("fit", copy, "--out", tmp_path / "m").code == 0
+    assert run_unseen("fit", copy, *BY_ESZSL, "--out", tmp_path / "m").code == 0
     outcomes = []
     for order in (frame.columns, frame.columns[::-1]):
         frame[order].to_csv(copy / "features.csv", index=False)
@@ -204,7 +208,7 @@ def test_evaluation(model_file: Path, folder: Path, expected: Any) -> None:
 def test_test_rows_bring_the_generalised_table(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "birds")
     (copy / "test_rows.txt").write_text("0\n8\n15\n22\n29\n", encoding="utf-8")
-    run_unseen("fit", copy, "--out", tmp_path / "m")
+    run_unseen("fit", copy, *BY_ESZSL, "--out", tmp_path / "m")
     found = run_unseen("evaluate", tmp_path / "m", copy, "--json").json["generalized"]
     shown = run_unseen("evaluate", tmp_path / "m", copy).out
     assert f"{100 * found['harmonic_mean']:.1f} %" in shown
@@ -214,7 +218,7 @@ def test_test_rows_bring_the_generalised_table(folder: Path, tmp_path: Path) -> 
 def test_embedded_digits(tmp_path: Path) -> None:
     digits = load_digits_zero_shot()
     expected = ESZSL().fit(*digits.training_set(), classes=digits.classes)
-    assert run_unseen("fit", "digits", "--out", tmp_path / "m").code == 0
+    assert run_unseen("fit", "digits", *BY_ESZSL, "--out", tmp_path / "m").code == 0
     lines = run_unseen("predict", tmp_path / "m", "digits", "--json").json
     assert [line["class"] for line in lines] == expected.predict(digits.X).tolist()
     found = run_unseen("evaluate", tmp_path / "m", "digits", "--json").json
@@ -254,7 +258,7 @@ def test_a_model_with_numbers_for_names(tmp_path: Path) -> None:
 
 def test_parameters_are_set(folder: Path, tmp_path: Path) -> None:
     settings = ["--set", "row_penalty=0.5", "--set", "center=false", "--set", "unit_rows=False"]
-    outcome = run_unseen("fit", folder, "--out", tmp_path / "m", *settings)
+    outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "m", *settings)
     assert (outcome.code, outcome.err) == (0, "")
     wanted = ESZSL(row_penalty=0.5, center=False, unit_rows=False).get_params()
     assert unseen.load(tmp_path / "m").get_params() == wanted
@@ -279,7 +283,7 @@ def test_parameters_are_set(folder: Path, tmp_path: Path) -> None:
 def test_wrong_parameters(
     folder: Path, tmp_path: Path, command: str, setting: str, sentence: str
 ) -> None:
-    outcome = run_unseen(command, folder, "--out", tmp_path / "m", "--set", setting)
+    outcome = run_unseen(command, folder, *BY_ESZSL, "--out", tmp_path / "m", "--set", setting)
     assert_one_sentence(outcome, sentence)
     assert list(tmp_path.iterdir()) == []
 
@@ -291,7 +295,7 @@ def test_an_unknown_method(folder: Path, tmp_path: Path) -> None:
 
 def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any, X: Any) -> None:
     options = ["--set", "class_penalty=0.1", "--hold-out", 2, "--splits", 2]
-    outcome = run_unseen("tune", folder, "--out", tmp_path / "m", *options, "--json")
+    outcome = run_unseen("tune", folder, *BY_ESZSL, "--out", tmp_path / "m", *options, "--json")
     assert outcome.err == ""
     trials = [(trial["splits"], trial["mean"]) for trial in outcome.json["trials"]]
     assert trials == sorted(trials, reverse=True)
@@ -299,7 +303,7 @@ def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any
     best = ESZSL(class_penalty=0.1, **outcome.json["best"])
     best.fit(X[:56], np.repeat(SEEN, 7), classes=expected.class_table_)
     assert np.array_equal(unseen.load(tmp_path / "m").similarities(X), best.similarities(X))
-    shown = run_unseen("tune", folder, *options).out
+    shown = run_unseen("tune", folder, *BY_ESZSL, *options).out
     assert f"{100 * trials[0][1]:.1f} %" in shown
     assert "Nothing was saved" in shown
     row_penalty = outcome.json["best"]["row_penalty"]
@@ -309,7 +313,7 @@ def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any
 def test_tuning_tells_what_it_learned(folder: Path) -> None:
     """The effects and the costs that are shown are those of the JSON, and of the library."""
     options = ["--protocol", "paper", "--splits", 2, "--settings", 12]
-    found = run_unseen("tune", folder, *options, "--json").json
+    found = run_unseen("tune", folder, *BY_ESZSL, *options, "--json").json
     data = unseen.read_dataset(folder)
     tuning = unseen.tune(
         ESZSL(), *data.training_set(), classes=data.classes,
@@ -317,7 +321,7 @@ def test_tuning_tells_what_it_learned(folder: Path) -> None:
     )  # fmt: skip
     assert [t["scores"] for t in found["trials"]] == [list(t.scores) for t in tuning.trials]
     assert (found["strategy"], found["n_fits"], found["finished"]) == ("grid", 24, True)
-    shown = run_unseen("tune", folder, *options).out
+    shown = run_unseen("tune", folder, *BY_ESZSL, *options).out
     assert "What each parameter did, on all splits" in shown
     assert "Strategy grid: 24 fits in " in shown
     assert "12 of 12 settings were scored on all splits." in shown
@@ -334,10 +338,10 @@ def test_tuning_tells_what_it_learned(folder: Path) -> None:
 
 
 def test_a_budget_is_told_honestly(folder: Path) -> None:
-    found = run_unseen("tune", folder, "--budget", 1e-9, "--json").json
+    found = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9, "--json").json
     assert (found["n_fits"], found["finished"], found["budget"]) == (1, False, 1e-9)
     assert [t["splits"] for t in found["trials"]] == [1] + 29 * [0]
-    shown = run_unseen("tune", folder, "--budget", 1e-9).out
+    shown = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9).out
     assert "the budget ended the search: 1 of 30 settings were tried, 0 on all splits" in shown
     assert "the best on 1 of 5." in shown
     assert "not tried" in shown
@@ -362,7 +366,7 @@ def test_many_parameters_stand_side_by_side(folder: Path) -> None:
 def test_a_search_that_is_not_understood(
     folder: Path, option: str, value: object, reason: str
 ) -> None:
-    assert_one_sentence(run_unseen("tune", folder, option, value), reason)
+    assert_one_sentence(run_unseen("tune", folder, *BY_ESZSL, option, value), reason)
 
 
 @pytest.mark.parametrize(
@@ -376,13 +380,15 @@ def test_a_search_that_is_not_understood(
     ],
 )
 def test_a_number_to_hold_out_that_makes_no_sense(folder: Path, value: float, reason: str) -> None:
-    assert_one_sentence(run_unseen("tune", folder, "--hold-out", value), reason)
+    assert_one_sentence(run_unseen("tune", folder, *BY_ESZSL, "--hold-out", value), reason)
 
 
 def test_too_few_classes_to_tune(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "birds")
     (copy / "unseen.txt").write_text("\n".join(UNSEEN + SEEN[3:]), encoding="utf-8")
-    assert_one_sentence(run_unseen("tune", copy), "at least 4 seen classes", "there are 3; use")
+    assert_one_sentence(
+        run_unseen("tune", copy, *BY_ESZSL), "at least 4 seen classes", "there are 3; use"
+    )
 
 
 # -- what a person and a program see ------------------------------------------------------------

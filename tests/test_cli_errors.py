@@ -20,6 +20,9 @@ from tests.common.birds import SEEN, UNSEEN, make_folder, write_classes, write_l
 from tests.common.command import assert_one_sentence, run_unseen
 from unseen.cli import models
 
+# A closed form, where the method does not matter.
+BY_ESZSL = ["--method", "eszsl"]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -29,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model_file(folder: Path) -> Path:
     path = folder.parent / "birds.unseen"
-    assert run_unseen("fit", folder, "--out", path).code == 0
+    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
     return path
 
 
@@ -192,7 +195,7 @@ def test_data_without_an_unseen_class_can_train_but_not_evaluate(
     checked = run_unseen("check", copy)
     assert checked.code == 1
     assert "nothing is zero-shot" in checked.out
-    fitted = run_unseen("fit", copy, "--out", tmp_path / "model")
+    fitted = run_unseen("fit", copy, *BY_ESZSL, "--out", tmp_path / "model")
     assert "Every class of the table has rows" in fitted.out
     assert_one_sentence(run_unseen("evaluate", tmp_path / "model", copy), "unseen.txt")
 
@@ -246,7 +249,7 @@ def test_a_class_that_the_model_does_not_know(folder: Path, model_file: Path) ->
 def test_evaluation_on_classes_of_training_is_refused(folder: Path, tmp_path: Path) -> None:
     leaky = shutil.copytree(folder, tmp_path / "leaky")
     write_lines(leaky / "unseen.txt", UNSEEN[:2])
-    run_unseen("fit", leaky, "--out", tmp_path / "model")
+    run_unseen("fit", leaky, *BY_ESZSL, "--out", tmp_path / "model")
     outcome = run_unseen("evaluate", tmp_path / "model", folder)
     assert_one_sentence(outcome, "trained on 'Ærfugl'", "mean nothing; train a new model on")
 
@@ -311,7 +314,9 @@ def test_no_model_replaces_data(folder: Path, tmp_path: Path) -> None:
             assert_one_sentence(outcome, "there already and is not a model of unseen", str(path))
     assert {path: path.read_bytes() for path in data.iterdir()} == before
     for _ in range(2):
-        assert run_unseen("fit", data, "--out", tmp_path / "m").code == 0, "models replace models"
+        assert run_unseen("fit", data, *BY_ESZSL, "--out", tmp_path / "m").code == 0, (
+            "models replace models"
+        )
 
 
 def test_no_predictions_replace_data(folder: Path, model_file: Path, tmp_path: Path) -> None:
@@ -334,7 +339,7 @@ def test_one_unseen_class_is_told(folder: Path, tmp_path: Path) -> None:
     data = shutil.copytree(folder, tmp_path / "birds")
     write_lines(data / "unseen.txt", UNSEEN[:1])
     assert "only one unseen class" in run_unseen("check", data).out
-    fitted = run_unseen("fit", data, "--out", tmp_path / "m")
+    fitted = run_unseen("fit", data, *BY_ESZSL, "--out", tmp_path / "m")
     assert "recognise 1 class it has never seen" in fitted.out
     shown = run_unseen("evaluate", tmp_path / "m", data).out
     assert "7 rows of 1 unseen class\n" in shown
@@ -352,7 +357,7 @@ def test_a_warning_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(models, "open_data", noisy)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        outcome = run_unseen("fit", folder, "--out", folder.parent / "warned.unseen")
+        outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", folder.parent / "warned.unseen")
     assert (outcome.code, outcome.err) == (0, "Warning: the rows are few\n")
 
 

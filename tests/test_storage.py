@@ -9,6 +9,7 @@ import resource
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def problem(kind: str = "str", n_unseen: int = 3, dtype: type = np.float64) -> A
     """Rows, labels and a class table whose names are of one kind."""
     n_seen = 2 if kind == "bool" else 6
     data = make_zero_shot(
-        n_seen, n_unseen, rows_per_class=5, n_features=9, n_attributes=7, dtype=dtype
+        n_seen, n_unseen, rows_per_class=5, n_features=40, n_attributes=7, dtype=dtype
     )
     names = np.array([NAMES[kind](k) for k in range(n_seen + n_unseen)])
     table = ClassTable(names, data.classes.vectors, [f"attribute {k}" for k in range(7)])
@@ -72,13 +73,33 @@ def forge(source: Path, target: Path, change: Callable[[dict[str, Any]], Any]) -
 # -- what comes back ----------------------------------------------------------------------------
 
 
+CASES = [("str", 3), ("str", 0), ("int", 3), ("int", 0), ("float", 3), ("bool", 0)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_the_same_bits_after_loading(tmp_path: Path, method: str) -> None:
+    assert_the_same_bits(tmp_path, method, np.float64, "str", 3)
+
+
+@pytest.mark.parametrize("method", ["jlse", "eszsl"])
+@pytest.mark.parametrize(("kind", "n_unseen"), CASES)
+def test_names_of_every_kind_come_back(
+    tmp_path: Path, method: str, kind: str, n_unseen: int
+) -> None:
+    assert_the_same_bits(tmp_path, method, np.float32, kind, n_unseen)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    ("kind", "n_unseen"),
-    [("str", 3), ("str", 0), ("int", 3), ("int", 0), ("float", 3), ("bool", 0)],
-)
+@pytest.mark.parametrize(("kind", "n_unseen"), CASES)
 def test_a_loaded_model_gives_the_same_bits(
+    tmp_path: Path, method: str, dtype: type, kind: str, n_unseen: int
+) -> None:
+    assert_the_same_bits(tmp_path, method, dtype, kind, n_unseen)
+
+
+def assert_the_same_bits(
     tmp_path: Path, method: str, dtype: type, kind: str, n_unseen: int
 ) -> None:
     X, y, table, rows = problem(kind, n_unseen, dtype)
@@ -91,8 +112,9 @@ def test_a_loaded_model_gives_the_same_bits(
     for name in ("classes_", "seen_classes_", "unseen_classes_"):
         assert getattr(loaded, name).dtype.kind == getattr(model, name).dtype.kind
         assert getattr(loaded, name).tolist() == getattr(model, name).tolist()
-    for candidates in (None, "all", "seen"):
-        before, after = (m.similarities(rows, candidates) for m in (model, loaded))
+    # A product of one row takes another way than that of many, in which memory order counts.
+    for candidates, some in product((None, "all", "seen"), (rows, rows[:1], rows[:2])):
+        before, after = (m.similarities(some, candidates) for m in (model, loaded))
         assert before.dtype == after.dtype
         assert before.tobytes() == after.tobytes()
     assert loaded.predict(rows).tolist() == model.predict(rows).tolist()
@@ -119,12 +141,12 @@ def test_parameters_and_revealed_classes_are_kept(tmp_path: Path) -> None:
 
 def test_names_of_feature_columns_are_kept(tmp_path: Path) -> None:
     X, y, table, _ = problem()
-    frame = pd.DataFrame(X, columns=list("abcdefghi"))
+    frame = pd.DataFrame(X, columns=[f"f{k:02}" for k in range(40)])
     ESZSL().fit(frame, y, classes=table).save(tmp_path / "model")
     loaded = unseen.load(tmp_path / "model")
     loaded.predict(frame)
     with pytest.raises(ValueError, match="order"):
-        loaded.predict(frame[list("ihgfedcba")])
+        loaded.predict(frame[frame.columns[::-1]])
 
 
 def test_groups_of_columns_are_kept_and_older_files_have_none(tmp_path: Path) -> None:
@@ -181,40 +203,6 @@ def test_the_numbers_can_be_read_without_the_library(saved: Any) -> None:
 
 
 # -- damage -------------------------------------------------------------------------------------
-
-
-def mutations(raw: bytes, n_flips: int, n_cuts: int) -> Iterator[bytes]:
-    rng = np.random.default_rng(0)
-    for bit in rng.choice(8 * len(raw), n_flips, replace=False):
-        flipped = bytearray(raw)
-        flipped[bit // 8] ^= 1 << bit % 8
-        yield bytes(flipped)
-    for cut in rng.choice(len(raw), n_cuts, replace=False):
-        yield raw[:cut]
-        yield raw[:cut] + bytes(len(raw) - cut)
-        yield raw[:cut] + raw[cut + 1 :]
-        yield raw[:cut] + b"\x00" + raw[cut:]
-    yield raw + b"\x00"
-
-
-def assert_every_damage_is_refused(path: Path, folder: Path, n_flips: int, n_cuts: int) -> None:
-    raw = path.read_bytes()
-    for number, damaged in enumerate(mutations(raw, n_flips, n_cuts)):
-        if damaged == raw:  # zeros in place of zeros
-            continue
-        target = folder / "model"
-        target.write_bytes(damaged)
-        with pytest.raises(InputError, match=r"damaged|format|empty"):
-            pytest.fail(f"mutation {number} was read as {unseen.load(target)}")
-
-
-def test_damage_is_refused(saved: Any, tmp_path: Path) -> None:
-    assert_every_damage_is_refused(saved[1], tmp_path, n_flips=200, n_cuts=25)
-
-
-@pytest.mark.slow
-def test_damage_anywhere_is_refused(saved: Any, tmp_path: Path) -> None:
-    assert_every_damage_is_refused(saved[1], tmp_path, n_flips=3000, n_cuts=200)
 
 
 @pytest.mark.parametrize(

@@ -97,4 +97,4 @@ def _whitening(gram: np.ndarray, n_features: int) -> np.ndarray:
     )
     values, vectors = values[::-1][:n_features], vectors[:, ::-1][:, :n_features]
     kept = values > _SMALLEST_EIGENVALUE * values[0]
-    return (vectors[:, kept] / np.sqrt(values[kept])).astype(gram.dtype)
+    return np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]), dtype=gram.dtype)

@@ -1,33 +1,34 @@
-"""Model files: one safetensors file, arrays as tensors and everything else as JSON. No code.
+"""Model files: arrays as safetensors, everything else as JSON, in one file. No code.
 
-The header's metadata holds one entry, `unseen`: a JSON manifest with the format version, the
-method, its parameters and its fitted state, in which each array is a reference `{"array": name}`
-and each list of names a reference `{"names": [...]}`. The manifest carries the SHA-256 of every
-array and of itself, so a damaged file is refused rather than used.
+The manifest has the format version, the method, its parameters, its fitted state (class table,
+preprocessing and checksum of the training data included), library versions, and checksums of every
+array and of itself; in it an array is a reference `{"array": name}` and a list of names is
+`{"names": [...]}`. A damaged file is refused rather than used, and so is one whose parts do not
+belong together.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import io
 import os
+import warnings
 from dataclasses import fields
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import scipy
 import sklearn
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 import unseen
-from unseen import files
+from unseen import files, tensors
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.row_kernel import RowKernel
+from unseen.tensors import Arrays, DamagedError
 
+KIND = "unseen"
 FORMAT = 1
 _SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling, "row kernel": RowKernel}
 
@@ -40,13 +41,13 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
     names = [name for name, kind in METHODS.items() if kind is type(model)]
     if not names:
         raise InputError(f"{type(model).__name__} is not in the library's registry of methods")
-    arrays: dict[str, np.ndarray] = {}
+    arrays = Arrays()
     manifest = {
         "format": FORMAT,
         "method": names[0],
         "parameters": {k: _encode(v, arrays) for k, v in model.get_params(deep=False).items()},
         "state": {k: _encode(v, arrays) for k, v in fitted.items()},
-        "arrays": {name: _digest(array) for name, array in arrays.items()},
+        "arrays": {},
         "versions": {
             "unseen": unseen.__version__,
             "numpy": np.__version__,
@@ -54,35 +55,45 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
             "scikit-learn": sklearn.__version__,
         },
     }
-    with files.writing(path) as temporary:
-        try:
-            save_file(arrays, temporary, metadata={"unseen": _sealed(manifest)})
-        except SafetensorError as error:  # a full disk, for one
-            raise InputError(f"cannot write {path}: {error}") from error
+    tensors.write(path, KIND, manifest, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote; anything else, or a damaged file, is a clear error."""
     path = files.checked_path(path)
     try:
-        with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {})["unseen"]
-            manifest = json.loads(text)
-            version = manifest["format"]
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
-        raise InputError(f"{path} is not a model file of unseen, or it is damaged") from error
-    if version != FORMAT:
-        raise InputError(f"{path} has format {version!r}; this version of unseen reads {FORMAT}")
-    digests = {name: _digest(array) for name, array in arrays.items()}
-    if text != _sealed(manifest) or digests != manifest.get("arrays"):
-        raise InputError(f"{path} is damaged: its content does not match its checksums")
+        with path.open("rb") as file:
+            return _read(file, str(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def loads(content: bytes, name: str = "the model") -> Any:
+    """A model from the bytes of its file; `name` is what errors call it."""
+    return _read(io.BytesIO(content), name)
+
+
+def _read(file: BinaryIO, name: str) -> ZeroShotClassifier:
     try:
-        return _rebuilt(manifest, arrays)
+        manifest, arrays = tensors.read(file, KIND)
+    except DamagedError as error:
+        raise InputError(
+            f"{name} is not a model file of unseen, or it is damaged: {error}"
+        ) from error
+    version = manifest.get("format")
+    if type(version) is not int or not 1 <= version <= FORMAT:
+        raise InputError(
+            f"{name} has format {version!r}; this version of unseen reads {FORMAT}: update unseen, "
+            "or save the model again with this version"
+        )
+    try:
+        model = _rebuilt(manifest, arrays)
+        _check(model, arrays)
     except InputError as error:
-        raise InputError(f"{path} cannot be used: {error}") from error
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{path} is damaged: its manifest cannot be understood") from error
+        raise InputError(f"{name} cannot be used: {error}") from error
+    except Exception as error:  # a stranger's file may hold anything in place of anything
+        raise InputError(f"{name} is damaged: its manifest cannot be understood") from error
+    return model
 
 
 def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroShotClassifier:
@@ -95,25 +106,33 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroSho
     return model
 
 
+def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
+    """An error unless the parts belong together: names agree, and a row goes all the way through,
+    scored with all seen classes and an unseen one."""
+    model._check_parameters()
+    known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
+    parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
+    is_known = np.isin(model.classes_, known).all() and model.classes_.size > 0
+    if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
+        raise InputError("its lists of classes contradict each other")
+    width = model.n_features_in_
+    # Some array is as wide as the rows, so that a forged number cannot ask for endless memory.
+    if type(width) is not int or not any(width in array.shape for array in arrays.values()):
+        raise InputError("no array in it fits the number of feature columns")
+    row = np.linspace(-1.0, 1.0, width)[None, :]
+    table = model.class_table_.select(np.append(seen, unseen_[:1]))
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        scores = model._score(row, model._prepare(table))
+    if scores.shape != (1, table.n_classes) or not np.isfinite(scores).all():
+        raise InputError("its arrays do not fit together")
+
+
 def _is_state(kind: type[ZeroShotClassifier], name: str) -> bool:
     """Is it the name of a fitted attribute? A file must not put its own in place of a method."""
     return name.endswith("_") and not name.startswith("_") and not hasattr(kind, name)
 
 
-def _digest(array: np.ndarray) -> str:
-    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
-
-
-def _sealed(manifest: dict[str, Any]) -> str:
-    """The manifest as JSON, with the checksum of all its other entries as the last one."""
-    content = {k: v for k, v in manifest.items() if k != "sha256"}
-    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-    return json.dumps(content | {"sha256": digest})
-
-
-def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def _encode(value: Any, arrays: Arrays) -> Any:
     """A value as JSON; arrays of numbers go to `arrays` and leave a reference."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -135,14 +154,12 @@ def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise InputError(f"a {type(value).__name__} cannot be saved in a model file")
 
 
-def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _encode_array(value: np.ndarray, arrays: Arrays) -> dict[str, Any]:
     if value.dtype.kind in "OU":
         if value.ndim != 1 or not all(isinstance(v, str) for v in value):
             raise InputError("an array of Python objects cannot be saved in a model file")
         return {"names": value.tolist()}
-    name = f"array{len(arrays)}"
-    arrays[name] = np.asarray(value, dtype=value.dtype.newbyteorder("<"), order="C")
-    return {"array": name}
+    return {"array": arrays.add(value)}
 
 
 def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:

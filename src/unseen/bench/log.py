@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import InputError
+from unseen.files import checked_path
 
 
 class Log:
@@ -27,18 +28,10 @@ class Log:
 
     def _read(self) -> None:
         content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                record = json.loads(line)
-                self._records[record["key"]] = record
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"line {number} of {self.path} is not a result of 'unseen bench'; choose "
-                    "another folder with --out"
-                ) from error
-        if len(whole) < len(content):
-            os.truncate(self.path, len(whole))
+        self._records = _parsed(content, self.path)
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(self.path, whole)
 
     def __contains__(self, key: str) -> bool:
         return key in self._records
@@ -59,3 +52,22 @@ class Log:
         except OSError as error:
             raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
         self._records |= {record["key"]: record for record in records}
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """All records of a log, which is left as it is: another process may be writing to it."""
+    return list(_parsed(checked_path(path).read_bytes(), path).values())
+
+
+def _parsed(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
+    """Records by their keys; what follows the last end of line is not whole and left out."""
+    records = {}
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            record = json.loads(line)
+            records[record["key"]] = record
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"line {number} of {path} is not a result of 'unseen bench'; choose another folder"
+            ) from error
+    return records

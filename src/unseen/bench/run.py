@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -45,7 +47,8 @@ def _in_own_process(job: Job) -> list[dict[str, Any]]:
     ours, theirs = context.Pipe(duplex=False)
     watched, kept = context.Pipe(duplex=False)
     worker = context.Process(target=_work, args=(job, theirs, watched), daemon=True)
-    worker.start()
+    with _ignoring_interrupts():
+        worker.start()
     theirs.close()
     watched.close()
     try:
@@ -65,6 +68,19 @@ def _in_own_process(job: Job) -> list[dict[str, Any]]:
     if isinstance(outcome, str):
         raise JobError(outcome)
     return outcome
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; a worker started in here leaves it to us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _work(job: Job, connection: Connection, watched: Connection) -> None:

@@ -13,11 +13,13 @@ from sklearn.utils import _safe_indexing
 import unseen
 from unseen.bench.jobs import Job, opened, provenance
 from unseen.bench.log import Log
-from unseen.bench.tables import Table, spread
+from unseen.bench.tables import Table, deviation, spread
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators import method
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.plots.canvas import LIGHT, Look
+from unseen.plots.curves import sweep_figure
 from unseen.selection import ClassHoldout
 
 # What the paper varies, and what is worth varying beside it.
@@ -159,3 +161,20 @@ def sweep_table(sweep: Sweep, records: Sequence[dict[str, Any]]) -> Table:
     if sweep.on == "unseen":
         notes.append("Measured on the unseen classes: to be looked at, not to choose a value by.")
     return Table(title, columns, tuple(rows), tuple(notes))
+
+
+def sweep_picture(sweep: Sweep, records: Sequence[dict[str, Any]], look: Look = LIGHT) -> Any:
+    """The table as a figure: a line a data set, with the paper's symbol of the parameter."""
+    lines = {}
+    for name in dict.fromkeys(r["data"] for r in records):
+        mine = {
+            value: [
+                r["per_class_accuracy"] for r in records if (r["data"], r["value"]) == (name, value)
+            ]
+            for value in sweep.values
+        }
+        shares = {value: found for value, found in mine.items() if found}
+        means, spreads = map(np.mean, shares.values()), map(deviation, shares.values())
+        lines[name] = (list(shares), list(means), list(spreads))
+    name, symbol = sweep.parameter.replace("_", " "), SYMBOLS.get(sweep.parameter)
+    return sweep_figure(f"{name}, {symbol}" if symbol else name, lines, look)

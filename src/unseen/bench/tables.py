@@ -223,8 +223,7 @@ def markdown(tables: Sequence[Table], command: str) -> str:
     return f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
 
 
-def html(tables: Sequence[Table], command: str, picture: str | None = None) -> str:
-    """All tables, and a picture given as <svg>, as one page that needs no network."""
-    body = page.paragraph("Made by") + page.code(command)
-    body += "" if picture is None else page.plot(picture, tables[0].title)
+def html(tables: Sequence[Table], command: str, picture: str = "") -> str:
+    """All tables, and a picture as a part of a page, as one page that needs no network."""
+    body = page.paragraph("Made by") + page.code(command) + picture
     return page.page("Benchmark", body + "".join(t.html() for t in tables))

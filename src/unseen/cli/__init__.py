@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen import __version__
-from unseen.cli import about, bench, models, rows, tune
+from unseen.cli import about, bench, explain, models, report, rows, tune
 from unseen.errors import InputError, MissingExtraError
 
 app = typer.Typer(
@@ -27,9 +27,9 @@ app = typer.Typer(
 )
 for command in (about.demo, about.check, models.fit, rows.predict, rows.retrieve):
     app.command()(command)
-for command in (models.evaluate, tune.tune, bench.bench, bench.sweep):
+for command in (explain.explain, models.evaluate, tune.tune, bench.bench):
     app.command()(command)
-for command in (about.methods, about.datasets):
+for command in (bench.sweep, report.report, about.methods, about.datasets):
     app.command()(command)
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            app()
+            app(prog_name="unseen")
     except (InputError, MissingExtraError) as error:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(1)

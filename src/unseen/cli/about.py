@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from unseen.cli.config import Config
 from unseen.cli.datasets import datasets as datasets
 from unseen.cli.options import Json, check_out
 from unseen.cli.output import percent, say, show, show_json, working
@@ -21,6 +22,7 @@ from unseen.estimators import METHODS
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("demo"),
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Learn seven handwritten digits, recognise the other three; tables and a page with pictures.
 
@@ -61,6 +63,7 @@ def demo(
 def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
 
@@ -96,7 +99,7 @@ def check(
         raise typer.Exit(1)
 
 
-def methods(json: Json = False) -> None:
+def methods(json: Json = False, config: Config = None) -> None:
     """List the methods with their parameters."""
     described = {
         name: {

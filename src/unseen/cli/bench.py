@@ -5,37 +5,38 @@ from __future__ import annotations
 import ast
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from unseen import files
 from unseen.bench import tables
 from unseen.bench.jobs import ALL_VARIANTS, Job, plan
 from unseen.bench.log import Log
 from unseen.bench.run import run
-from unseen.bench.sweep import SIDES, SYMBOLS, Sweep, planned, run_sweep, sweep_table
+from unseen.bench.sweep import SIDES, planned, run_sweep, sweep_picture, sweep_table
 from unseen.bench.tuned import TUNING
+from unseen.cli.completion import data_names, method_names
+from unseen.cli.config import Config
 from unseen.cli.models import parameters
-from unseen.cli.options import Json, Set, Split
+from unseen.cli.options import DEFAULT_METHOD, Json, Method, Set, Split
 from unseen.cli.output import say, show, show_json
+from unseen.cli.progress import progress
 from unseen.datasets import CATALOGUE
 from unseen.datasets.catalogue import entries, has_features
 from unseen.errors import InputError, listed
 from unseen.estimators import available, method
-from unseen.plots.canvas import svg
-from unseen.plots.curves import sweep_figure
+from unseen.report.publish import Shown, publish
 
 DataSets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[DATA]...", help="Data sets: names of 'unseen datasets', or paths."),
+    typer.Argument(
+        metavar="[DATA]...",
+        help="Data sets: names of 'unseen datasets', or paths.",
+        autocompletion=data_names,
+    ),
 ]
 Trials = Annotated[int, typer.Option(min=1, help="How many times each method is run.")]
 
@@ -49,6 +50,7 @@ def bench(
             "-m",
             help=f"A method, repeatable; '{ALL_VARIANTS}' are the paper's (i) to (viii). "
             "Without it, every method that is installed.",
+            autocompletion=method_names,
         ),
     ] = None,
     trials: Trials = 3,
@@ -75,6 +77,7 @@ def bench(
         Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
     ] = Path("bench-results"),
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Measure methods on data sets: recognition, retrieval, time and memory, over several trials.
 
@@ -96,7 +99,7 @@ def bench(
     log = Log(out / "results.jsonl")
     wanted = [job.key(label) for job in jobs for label in job.labels]
     before = len(log.records(wanted))
-    with _progress(len(jobs), quiet=json) as advance:
+    with progress(len(jobs), quiet=json) as advance:
         failed = run(jobs, log, lambda job, done, _: advance(_described(job), done))
     records = log.records(wanted)
     made = tables.all_tables(records)
@@ -118,7 +121,7 @@ def sweep(
     parameter: Annotated[str, typer.Argument(help="The parameter to vary.")],
     data: DataSets = None,
     values: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
-    method_name: Annotated[str, typer.Option("--method", "-m", help="The method.")] = "jlse",
+    method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     trials: Trials = 3,
     on: Annotated[
@@ -129,6 +132,7 @@ def sweep(
         Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
     ] = Path("sweep-results"),
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Accuracy against one parameter, as numbers and as a picture.
 
@@ -142,10 +146,13 @@ def sweep(
     )  # fmt: skip
     log = Log(out / "results.jsonl")
     total = len(data) * trials * len(chosen.values)
-    with _progress(total, quiet=json) as advance:
+    with progress(total, quiet=json) as advance:
         records = run_sweep(chosen, data, log, lambda what, done, _: advance(what, done))
     table = sweep_table(chosen, records)
-    _write(out, [table], _figure(chosen, records))
+    picture = publish(
+        Shown("sweep", table.title, "", lambda look: sweep_picture(chosen, records, look)), out
+    )
+    _write(out, [table], picture)
     if json:
         show_json({"results": records})
         return
@@ -161,20 +168,6 @@ def _values(text: str) -> list[Any]:
         except (ValueError, SyntaxError):
             values.append(word)
     return values
-
-
-def _figure(chosen: Sweep, records: Sequence[dict[str, Any]]) -> Any:
-    lines = {}
-    for name in dict.fromkeys(r["data"] for r in records):
-        shares = [
-            [r["per_class_accuracy"] for r in records if r["data"] == name and r["value"] == value]
-            for value in chosen.values
-        ]
-        means, spreads = [np.mean(s) for s in shares], [tables.deviation(s) for s in shares]
-        lines[name] = (chosen.values, means, spreads)
-    name = chosen.parameter.replace("_", " ")
-    symbol = SYMBOLS.get(chosen.parameter)
-    return sweep_figure(f"{name}, {symbol}" if symbol else name, lines)
 
 
 def _of_the_paper(quiet: bool) -> list[str]:
@@ -207,34 +200,10 @@ def _show(made: Sequence[tables.Table]) -> None:
         say()
 
 
-def _write(out: Path, made: Sequence[tables.Table], figure: Any = None) -> None:
+def _write(out: Path, made: Sequence[tables.Table], picture: str = "") -> None:
     """The tables as Markdown and as a page, each written whole."""
     command = shlex.join(["unseen", *sys.argv[1:]])
     with files.writing(out / "tables.md") as path:
         path.write_text(tables.markdown(made, command), encoding="utf-8")
-    picture = None if figure is None else svg(figure)
     with files.writing(out / "tables.html") as path:
         path.write_text(tables.html(made, command, picture), encoding="utf-8")
-    if figure is not None:
-        with files.writing(out / "sweep.png") as path:
-            figure.savefig(path, format="png", dpi=150)
-
-
-@contextmanager
-def _progress(total: int, quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    """A bar for a person, a line a step in a log, nothing where a program reads."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        start = time.perf_counter()
-
-        def note(what: str, done: int) -> None:
-            if not quiet:
-                seconds = time.perf_counter() - start
-                sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
-
-        yield note
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda what, done: bar.update(task, description=what, completed=done)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unseen.cli.config import Config
 from unseen.cli.options import Json
 from unseen.cli.output import say, show, show_json
 from unseen.datasets import EMBEDDED, ZeroShotDataset, data_folder
@@ -11,7 +12,7 @@ from unseen.datasets.catalogue import CATALOGUE, Entry, entries, read_entry, spl
 from unseen.errors import InputError
 
 
-def datasets(json: Json = False) -> None:
+def datasets(json: Json = False, config: Config = None) -> None:
     """List the embedded data sets, and the published ones with where to get them.
 
     Published data are looked for in the folder that UNSEEN_DATA names. Their features are not read.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import os
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +14,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from safetensors import SafetensorError, safe_open
 
-from unseen import protocols
+from unseen import protocols, tensors
+from unseen.classes import ClassTable
+from unseen.cli.config import Config
 from unseen.cli.options import (
+    DEFAULT_METHOD,
     Data,
     Json,
     Method,
@@ -31,31 +35,74 @@ from unseen.cli.options import (
 from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import ZeroShotClassifier, method
+from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.storage import KIND
+from unseen.training import checkpoint as checkpoints
 
 
 def fit(
     data: Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
-    method_name: Method = "eszsl",
+    method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     split: Split = "",
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the state of training in this file. A fit that was stopped goes on from it "
+            "when the command is given again; it goes when the model is saved."
+        ),
+    ] = None,
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Train a model on the seen classes of a data set and save it.
 
-    Example: unseen fit birds/ --method eszsl --set row_penalty=0.01 --out birds.unseen
+    Example: unseen fit birds/ --set n_target_atoms=400 --out birds.unseen
     """
     check_model_out(out)
+    kind = method(method_name)
+    _check_checkpoint(checkpoint, out, method_name)
+    model = kind(**parameters(kind, set_))
     dataset = open_data(data, split)
-    model = method(method_name)(**parameters(method(method_name), set_))
     X, y = dataset.training_set()
     start = time.perf_counter()
     with working(f"fitting {method_name} on {y.size:,} rows"):
-        model.fit(X, y, classes=dataset.classes)
+        _fit(model, X, y, dataset.classes, checkpoint)
     seconds = time.perf_counter() - start
     save(model, dataset, out)
+    if checkpoint is not None:
+        checkpoints.remove(checkpoint)
     _report_fit(model, method_name, y.size, seconds, out, json)
+
+
+def _fit(model: Any, X: Any, y: Any, classes: ClassTable, checkpoint: Path | None) -> None:
+    if checkpoint is None:
+        model.fit(X, y, classes=classes)
+        return
+    if os.path.exists(checkpoint):
+        sys.stderr.write(f"Note: going on from {checkpoint}\n")
+    try:
+        model.fit(X, y, classes=classes, checkpoint=checkpoint)
+    except KeyboardInterrupt:
+        if os.path.exists(checkpoint):
+            sys.stderr.write(f"Stopped; the same command goes on from {checkpoint}\n")
+        raise
+
+
+def _check_checkpoint(checkpoint: Path | None, out: Path, name: str) -> None:
+    if checkpoint is None:
+        return
+    able = [n for n, k in METHODS.items() if "checkpoint" in inspect.signature(k.fit).parameters]
+    if name.casefold() not in able:
+        raise InputError(f"--checkpoint is for {listed(able)}; {name} is fitted in one go")
+    check_out(checkpoint)
+    if checkpoint.absolute() == out.absolute():
+        raise InputError("--checkpoint and --out must be two files")
+    if os.path.exists(checkpoint) and checkpoints.KIND not in tensors.kind_of(checkpoint):
+        raise InputError(
+            f"{checkpoint} is there already and is not a checkpoint of unseen; choose another name"
+        )
 
 
 def _report_fit(
@@ -73,7 +120,9 @@ def _report_fit(
         say("Every class of the table has rows. Give new classes to 'predict' with --classes.")
 
 
-def evaluate(model_file: Model, data: Data, split: Split = "", json: Json = False) -> None:
+def evaluate(
+    model_file: Model, data: Data, split: Split = "", json: Json = False, config: Config = None
+) -> None:
     """Measure a model on the unseen classes of a data set: recognition and retrieval.
 
     Example: unseen evaluate birds.unseen birds/
@@ -125,14 +174,7 @@ def _value(name: str, text: str, default: Any) -> Any:
 def check_model_out(out: Path | None) -> None:
     """A model may replace a model, but no other file of the user's."""
     check_out(out)
-    if out is None or not os.path.exists(out):
-        return
-    try:
-        with safe_open(out, framework="numpy") as file:
-            is_model = "unseen" in (file.metadata() or {})
-    except (SafetensorError, OSError):
-        is_model = False
-    if not is_model:
+    if out is not None and os.path.exists(out) and KIND not in tensors.kind_of(out):
         raise InputError(
             f"cannot write {out}: the file is there already and is not a model of unseen; choose "
             "another name or remove it first"
@@ -140,7 +182,10 @@ def check_model_out(out: Path | None) -> None:
 
 
 def save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
-    """Save a model with the names of its feature columns, where scikit-learn keeps them."""
+    """Save a model with the names of its feature columns, where scikit-learn keeps them, and with
+    the name and the files of its data set."""
+    about = {"name": dataset.name, "files": dict(dataset.sources)}
+    model.training_data_ = model.training_data_ | about
     if dataset.feature_names is not None:
         model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
     model.save(out)

@@ -10,6 +10,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from unseen.cli.completion import candidate_words, data_names, method_names
+from unseen.cli.config import settings_of_both
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, nearest
 from unseen.estimators import ZeroShotClassifier
@@ -20,19 +22,36 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="A data set: a folder, a .npz file, or a name that 'unseen datasets' lists.",
+        autocompletion=data_names,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
 Rows = Annotated[
     str,
-    typer.Argument(metavar="FEATURES", help="A feature file, or a data set whose rows to use."),
+    typer.Argument(
+        metavar="FEATURES",
+        help="A feature file, or a data set whose rows to use.",
+        autocompletion=data_names,
+    ),
 ]
+DEFAULT_METHOD = "jlse"
 Method = Annotated[
-    str, typer.Option("--method", "-m", help="The method; 'unseen methods' lists them.")
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        help="The method; 'unseen methods' lists them.",
+        autocompletion=method_names,
+    ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        callback=settings_of_both,
+        help="A parameter of the method; repeatable.",
+    ),
 ]
 Split = Annotated[
     str,
@@ -45,7 +64,8 @@ Candidates = Annotated[
     str,
     typer.Option(
         help="Classes to choose among: unseen, seen, all, or names separated by commas. "
-        "By default the unseen ones, if the model knows any."
+        "By default the unseen ones, if the model knows any.",
+        autocompletion=candidate_words,
     ),
 ]
 NewClasses = Annotated[

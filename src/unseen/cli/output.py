@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,7 @@ from unseen.protocols import Evaluation
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
 _WIDTH = None if sys.stdout.isatty() else 100
 # A count, a share, a mean with its deviation, or nothing.
-_NUMBERS = re.compile(r"-?|-?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
+_NUMBERS = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 
 
 def say(text: str = "") -> None:
@@ -78,6 +79,19 @@ def working(what: str) -> Iterator[None]:
         return
     with console.status(what):
         yield
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error for work of a known size, if a person is there to see it; the
+    function that is given moves it on."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda number: None
+        return
+    with Progress(console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda number: bar.advance(task, number)
 
 
 def show_evaluation(title: str, result: Evaluation) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Generator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +13,9 @@ import numpy as np
 import typer
 
 from unseen import files
+from unseen.blocks import row_blocks
 from unseen.classes import ClassTable
+from unseen.cli.config import Config
 from unseen.cli.options import (
     Candidates,
     Json,
@@ -23,7 +27,7 @@ from unseen.cli.options import (
     in_order,
     load_model,
 )
-from unseen.cli.output import say, show, show_json, working
+from unseen.cli.output import counting, say, show, show_json, working
 from unseen.datasets import open_dataset, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
@@ -39,31 +43,45 @@ def predict(
     candidates: Candidates = "",
     classes: NewClasses = None,
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Name the class of each row, among classes that had no training rows.
 
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
     _check_csv(out, features, classes)
-    model, X, labels = _model_and_rows(model_file, features, classes)
+    model, X, labels = model_and_rows(model_file, features, classes)
     among = _candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
-    with working(f"predicting {X.shape[0]:,} rows"):
-        best = model.top_k(X, top, among)
     header = ["class", "score"]
     if top > 1:
         header = [f"{word} {k}" for k in range(1, top + 1) for word in header]
-    known = [] if labels is None else [labels.tolist()]
-    lines = (
-        [row, *label, *(cell for pair in zip(names, scores, strict=True) for cell in pair)]
-        for row, (names, scores, *label) in enumerate(
-            zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
-        )
-    )
-    header = ["row", *(["label"] if known else []), *header]
+    header = ["row", *([] if labels is None else ["label"]), *header]
     title = f"Predictions among {_among(among, model)}"
+    lines = _predicted(model, X, labels, top, among)
     _deliver(header, lines, X.shape[0], out, json, title, _note(labels, among))
+
+
+def _predicted(
+    model: ZeroShotClassifier,
+    X: np.ndarray,
+    labels: np.ndarray | None,
+    top: int,
+    among: list[Any],
+) -> Generator[list[Any], None, None]:
+    """A line a row, in the blocks in which the model itself would visit the rows: only one block
+    is in memory, and a table of the first lines costs no more than the first block."""
+    itemsize = 4 if X.dtype in (np.float16, np.float32) else 8
+    with counting(f"predicting {X.shape[0]:,} rows", X.shape[0]) as advance:
+        for rows in row_blocks(X.shape[0], X.shape[1] * itemsize):
+            best = model.top_k(X[rows], top, among)
+            known = [] if labels is None else [labels[rows].tolist()]
+            found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
+            for row, (names, scores, *label) in enumerate(found, start=rows.start):
+                pairs = zip(names, scores, strict=True)
+                yield [row, *label, *(cell for pair in pairs for cell in pair)]
+            advance(rows.stop - rows.start)
 
 
 def _among(names: list[Any], model: ZeroShotClassifier) -> str:
@@ -101,14 +119,15 @@ def retrieve(
         ),
     ] = "",
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Find the rows that fit the description of a class best.
 
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
     _check_csv(out, features, classes)
-    model, X, labels = _model_and_rows(model_file, features, classes)
-    wanted = _class_name(name, model)
+    model, X, labels = model_and_rows(model_file, features, classes)
+    wanted = class_name(name, model)
     with working(f"ranking {X.shape[0]:,} rows"):
         rivals = _candidate_names(against, model) if against else None
         ranking = model.rank(wanted, X, min(k, X.shape[0]), rivals)
@@ -140,10 +159,10 @@ def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text in names:
         return [names[text]]
-    return [_class_name(part.strip(), model) for part in text.split(",")]
+    return [class_name(part.strip(), model) for part in text.split(",")]
 
 
-def _class_name(text: str, model: ZeroShotClassifier) -> Any:
+def class_name(text: str, model: ZeroShotClassifier) -> Any:
     """The class that a user names on the command line; a model may have numbers for names."""
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text not in names:
@@ -154,7 +173,7 @@ def _class_name(text: str, model: ZeroShotClassifier) -> Any:
     return names[text]
 
 
-def _model_and_rows(
+def model_and_rows(
     model_file: Path, features: str, classes: Path | None
 ) -> tuple[ZeroShotClassifier, np.ndarray, np.ndarray | None]:
     """The model, the rows to use, and their labels where a data set has them."""
@@ -192,7 +211,7 @@ def _is_of_dataset(path: Path) -> bool:
 
 def _deliver(
     header: list[str],
-    lines: Any,
+    lines: Generator[list[Any], None, None],
     n_lines: int,
     out: Path | None,
     json: bool,
@@ -213,10 +232,12 @@ def _deliver(
         else:
             say(f"{title}: {counted(n_lines, 'line')} in {out}")
     elif json:
-        show_json([dict(zip(header, line, strict=True)) for line in lines])
+        found = [dict(zip(header, line, strict=True)) for line in lines]
+        show_json(found)
     else:
         first = header.index("class 1") if "class 1" in header else None
-        rows = [_readable(line, first) for line, _ in zip(lines, range(20), strict=False)]
+        rows = [_readable(line, first) for line in islice(lines, 20)]
+        lines.close()
         columns = header if first is None else [*header[:first], "classes and scores, best first"]
         show(title, columns, rows)
         if n_lines > 20:

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from unseen import tuning
+from unseen.cli.config import Config
 from unseen.cli.models import check_model_out, parameters, save
-from unseen.cli.options import Data, Json, Method, Set, Split, open_data
+from unseen.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
 from unseen.cli.output import percent, say, show, show_json
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import method
@@ -28,7 +29,7 @@ def tune(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Save the best model, fitted on all rows.")
     ] = None,
-    method_name: Method = "eszsl",
+    method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     split: Split = "",
     protocol: Annotated[
@@ -58,10 +59,11 @@ def tune(
     scoring: Annotated[str, typer.Option(help=" or ".join(SCORINGS))] = SCORINGS[0],
     jobs: Annotated[int, typer.Option(help="Fits made at once; -1 for all cores.")] = 1,
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Choose parameters by holding out seen classes; the unseen ones take no part.
 
-    Example: unseen tune birds/ --method jlse --budget 600 --out birds.unseen
+    Example: unseen tune birds/ --budget 600 --out birds.unseen
     """
     check_model_out(out)
     _check_choices(protocol, strategy)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from unseen.blocks import array_blocks
+from unseen.checksums import data_checksum
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed, nearest
 from unseen.inference.relative import relative_scores
@@ -56,6 +57,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
     classes_ : the default candidates: the unseen classes if there are any, else the seen ones.
     seen_classes_, unseen_classes_ : classes of the table with and without training rows.
     class_table_ : the table of all of them.
+    training_data_ : how many rows and columns were trained on, and the checksum of the data.
     """
 
     # A module that fitting imports and that only an extra installs.
@@ -67,6 +69,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
     classes_: np.ndarray
     seen_classes_: np.ndarray
     unseen_classes_: np.ndarray
+    training_data_: dict[str, Any]
 
     def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from rows of the seen classes.
@@ -96,7 +99,16 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
                 "the class table describes every seen class by the same vector, so nothing can be "
                 "learned from it"
             )
+        self.training_data_ = {
+            "rows": X.shape[0],
+            "columns": X.shape[1],
+            "sha256": data_checksum(X, labels, table),
+        }
         self._fit(X, np.searchsorted(seen, labels), seen_table)
+        # As in a model file: sums over arrays that lie otherwise end in other last bits.
+        for name, value in vars(self).items():
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                setattr(self, name, np.ascontiguousarray(value))
         return self
 
     def predict(self, X: Any, candidates: Any = None) -> np.ndarray:

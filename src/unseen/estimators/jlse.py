@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, Self
 
@@ -29,8 +30,9 @@ from unseen.row_kernel import RowKernel
 from unseen.selection import ClassHoldout
 from unseen.solvers.source_codes import SETS
 from unseen.threads import threads_for
-from unseen.training.alternating import Callback, Options, Training
+from unseen.training.alternating import Options, Training
 from unseen.training.calibration import learn_calibration
+from unseen.training.checkpoint import Checkpoint
 from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.rows import TrainingRows
 
@@ -239,14 +241,37 @@ class JLSE(PairMatching, ZeroShotClassifier):
 
     # -- training -------------------------------------------------------------------------------
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
+
+        `checkpoint` is a file that keeps the state of training, block by block. A fit that was
+        stopped, by Ctrl-C or for good, goes on from it to the same result when it is called again
+        with the same data and parameters. The file stays: remove it when the model is saved.
+        """
+        self._checkpoint_path = checkpoint
+        try:
+            return super().fit(X, y, classes)
+        finally:
+            del self._checkpoint_path
+
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
         self._forget_pairs()
         work = X.shape[0] * min(self.n_target_atoms, X.shape[1]) * table.n_classes
-        with threads_for(work):
-            self._fit_scaled(X, labels, table)
+        parameters = {k: v for k, v in self.get_params().items() if k != "verbose"}
+        belongs = {"data": self.training_data_["sha256"], **parameters}
+        with threads_for(work), Checkpoint(self._checkpoint_path, belongs) as checkpoint:
+            self._fit_scaled(X, labels, table, checkpoint)
 
-    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+    def _fit_scaled(
+        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, checkpoint: Checkpoint
+    ) -> None:
         self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
         self.class_scaling_ = ClassScaling.fit(
             table.vectors, self.unit_classes, self.center_classes
@@ -254,9 +279,22 @@ class JLSE(PairMatching, ZeroShotClassifier):
         S = self.class_scaling_(table.vectors).astype(X.dtype)
         rows = self._training_rows(X)
         D = target_dictionary(rows, self.n_target_atoms, self.random_state)
-        n_rounds = self._choose_rounds(rows, labels, S, D) if self.early_stopping else self.max_iter
-        training = self._start(S, rows, labels, D)
-        training.run(n_rounds, self.tol, callback=_announcer(training) if self.verbose else None)
+        found = checkpoint.state("rounds")
+        if found is not None:
+            n_rounds = found["chosen"]
+        elif self.early_stopping:
+            n_rounds = self._choose_rounds(rows, labels, S, D, checkpoint)
+        else:
+            n_rounds = self.max_iter
+        training = self._start(S, rows, labels, D, found)
+
+        def after_block(n_round: int, block: str, codes: Codes) -> None:
+            checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
+            if self.verbose and block == "W":
+                sys.stderr.write(f"JLSE round {n_round}: J = {training.objective().total:.6g}\n")
+
+        checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
+        training.run(n_rounds, self.tol, after_block)
         self._keep(training)
         self.calibration_ = (
             learn_calibration(training, D, self._start, self._latent, self.random_state)
@@ -281,9 +319,14 @@ class JLSE(PairMatching, ZeroShotClassifier):
         return TrainingRows(features, RowScaling(False, None))
 
     def _start(
-        self, S: np.ndarray, rows: TrainingRows, labels: np.ndarray, D: np.ndarray
+        self,
+        S: np.ndarray,
+        rows: TrainingRows,
+        labels: np.ndarray,
+        D: np.ndarray,
+        found: dict[str, Any] | None = None,
     ) -> Training:
-        """The initial codes and the W that belongs to them."""
+        """The initial codes and the W that belongs to them, or the state that was `found`."""
         B = source_dictionary(S, self.n_source_atoms, self.random_state)
         weights = Weights(
             source_shrink=self.source_shrinkage * self.source_fit,
@@ -299,6 +342,9 @@ class JLSE(PairMatching, ZeroShotClassifier):
             self.source_set, self.dictionary_inertia, self.block_tol, self.random_state
         )
         training = Training(S, rows, labels, weights, options, B, D)
+        if found is not None:
+            training.restore(found)
+            return training
         automatic = self.similarity_penalty == "auto"
         first = _AUTO_PENALTY[labels.ndim] if automatic else float(self.similarity_penalty)
         training.set_penalty(first)
@@ -309,7 +355,12 @@ class JLSE(PairMatching, ZeroShotClassifier):
         return training
 
     def _choose_rounds(
-        self, rows: TrainingRows, labels: np.ndarray, S: np.ndarray, D: np.ndarray
+        self,
+        rows: TrainingRows,
+        labels: np.ndarray,
+        S: np.ndarray,
+        D: np.ndarray,
+        checkpoint: Checkpoint,
     ) -> int:
         """The number of rounds after which held-out seen classes are recognised best."""
         if S.shape[0] < 4:
@@ -320,15 +371,20 @@ class JLSE(PairMatching, ZeroShotClassifier):
         kept, held = next(ClassHoldout(0.2, 1, self.random_state).split(labels, labels))
         names, inside = np.unique(labels[kept], return_inverse=True)
         others = np.setdiff1d(labels, names)
-        training = self._start(S[names], rows.select(kept), inside, D)
-        accuracies = []
-        for _ in range(self.max_iter + 1):
+        found = checkpoint.state("choice")
+        accuracies: list[float] = [] if found is None else found["accuracies"]
+        training = self._start(S[names], rows.select(kept), inside, D, found)
+
+        def after_block(*_: Any) -> None:
+            checkpoint.note("choice", training.state() | {"accuracies": accuracies.copy()})
+
+        while len(accuracies) <= self.max_iter:
+            if training.n_blocks or len(accuracies) > training.n_rounds:
+                training.run_round(after_block)
             latent = self._latent(training)
             candidates = latent.candidates(S[others], np.full(others.size, -1))
             scores = latent.scores(rows.select(held).project(training.D), candidates)
             accuracies.append(per_class_accuracy(labels[held], others[scores.argmax(axis=1)]))
-            if len(accuracies) <= self.max_iter:
-                training.run_round()
         return int(np.argmax(accuracies))
 
     def _keep(self, training: Training) -> None:
@@ -495,13 +551,3 @@ def _as_row(x: Any) -> Any:
     if np.ndim(x) != 2 or len(x) != 1:
         raise InputError(f"explain takes one row, not an array of shape {np.shape(x)}")
     return x
-
-
-def _announcer(training: Training) -> Callback:
-    """Tells J after the last block of each round."""
-
-    def announce(n_round: int, block: str, codes: Codes) -> None:
-        if block == "W":
-            sys.stderr.write(f"JLSE round {n_round}: J = {training.objective().total:.6g}\n")
-
-    return announce

@@ -1,29 +1,90 @@
-"""What all figures share: a look, colours that colour-blind people can tell apart, and export."""
+"""What all figures share: light and dark, colours that colour-blind people tell apart, export."""
 
 from __future__ import annotations
 
-import base64
 import io
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from unseen.errors import require
 
-# Okabe and Ito's colours, without yellow, which is too faint on white.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 STYLES = ("-", "--", "-.", ":")
+MARKERS = ("o", "^", "s", "X", "D", "v", "P", "*")
 
 
-def new_figure(width: float, height: float) -> Any:
+@dataclass(frozen=True)
+class Look:
+    """Colours of a figure: its paper, ink, fainter ink, lines, errors, and those of data."""
+
+    name: str
+    paper: str
+    ink: str
+    soft: str
+    line: str
+    wrong: str
+    colours: tuple[str, ...]
+
+
+# Okabe and Ito's colours, without yellow, which is too faint on white.
+LIGHT = Look(
+    "light", "#ffffff", "#1a1d21", "#5b6470", "#d9dee4", "#d1242f",
+    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1a1d21"),
+)  # fmt: skip
+# The same hues, brighter where they would drown in the dark.
+DARK = Look(
+    "dark", "#16191d", "#e8eaed", "#a3abb5", "#353b43", "#ff6b6b",
+    ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#8f9aa6"),
+)  # fmt: skip
+LOOKS = (LIGHT, DARK)
+
+
+def new_figure(width: float, height: float, look: Look = LIGHT, layout: str = "constrained") -> Any:
     """An empty figure that belongs to no window and no global state."""
     figures = require("matplotlib.figure", "report", "drawing a figure")
-    return figures.Figure(figsize=(width, height), layout="constrained")
+    return figures.Figure(figsize=(width, height), layout=layout, facecolor=look.paper)
 
 
-def line_look(k: int) -> dict[str, Any]:
+def tidy(axes: Any, look: Look, *, grid: bool = True, size: float = 9) -> None:
+    """Axes in the colours of a look: two sides, a faint grid, letters of one size."""
+    axes.set_facecolor(look.paper)
+    axes.tick_params(colors=look.soft, labelcolor=look.ink, labelsize=size)
+    for side, spine in axes.spines.items():
+        spine.set(color=look.soft, visible=side in ("left", "bottom"))
+    for text in (axes.xaxis.label, axes.yaxis.label, axes.title):
+        text.set(color=look.ink, fontsize=size + 1)
+    if grid:
+        axes.grid(color=look.line, linewidth=0.8)
+        axes.set_axisbelow(True)
+
+
+def legend(target: Any, look: Look, **where: Any) -> Any:
+    """A legend without a frame, in the ink of the look."""
+    return target.legend(frameon=False, labelcolor=look.ink, **where)
+
+
+def line_look(k: int, look: Look = LIGHT) -> dict[str, Any]:
     """Colour and dashes of the k-th line: different for the first 28."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k // len(COLOURS) % 4]}
+    n = len(look.colours)
+    return {"color": look.colours[k % n], "linestyle": STYLES[k // n % len(STYLES)]}
+
+
+def mark_look(k: int, look: Look = LIGHT) -> dict[str, Any]:
+    """Colour and shape of the k-th kind of mark: different for the first 56."""
+    n = len(look.colours)
+    return {"color": look.colours[k % n], "marker": MARKERS[k // n % len(MARKERS)]}
+
+
+def plain(name: object, most: int = 30) -> str:
+    """A name as a figure can show it: no mathematics, not hidden, the middle left out if long."""
+    text = " ".join(str(name).split())
+    if len(text) > most:
+        text = f"{text[: (most - 1) // 2].rstrip()}…{text[-(most // 2) :].lstrip()}"
+    return (" " if text.startswith("_") else "") + text.replace("$", r"\$")
+
+
+def text_width(names: Any, size: float, most: int = 30) -> float:
+    """About how many inches the longest of some names takes."""
+    return 0.0085 * size * max((len(plain(name, most)) for name in names), default=0)
 
 
 def svg(figure: Any) -> str:
@@ -32,14 +93,13 @@ def svg(figure: Any) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "unseen"}):
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
+        figure.savefig(buffer, format="svg", metadata=nothing, dpi=150)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 
 
-def grey_png(image: np.ndarray) -> str:
-    """A grey image as a data URI, dark ink on white."""
-    pictures = require("matplotlib.image", "report", "drawing an image")
+def png(figure: Any, dpi: int = 130) -> bytes:
+    """A figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
-    pictures.imsave(buffer, image, cmap="gray_r", format="png")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()

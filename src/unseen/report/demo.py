@@ -14,13 +14,15 @@ from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
 from unseen.datasets.digits import DIGITS, draw_segments
 from unseen.errors import require
 from unseen.estimators import METHODS, ZeroShotClassifier
-from unseen.files import writing
 from unseen.plots import Strip, gallery_figure, precision_recall_figure
-from unseen.plots.canvas import grey_png, svg
+from unseen.plots.canvas import png
 from unseen.protocols import ClassResult, Evaluation, evaluate
 from unseen.report import page as html
+from unseen.report.pictures import RowPictures
+from unseen.report.publish import Shown, publish, write
 
 _TOP = 5
+percent = html.percent
 SHOWN = ("jlse", "eszsl", "ale", "sae", "conse", "dap")
 # Every tenth of the 120 ways to choose three digits, so that slow methods take part too.
 SPLITS = digit_splits()[::10]
@@ -118,13 +120,11 @@ def _retrieved(
 
 def write_demo(result: DemoResult, folder: Path) -> Path:
     """Write the page, which holds all it shows, and the gallery once more as a picture."""
-    path = Path(folder) / "index.html"
-    text = html.page("unseen: digits nobody trained on", _body(result))
-    with writing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    with writing(Path(folder) / "retrieval.png") as temporary:
-        _picture(result).savefig(temporary, format="png", dpi=110)
-    return path
+    folder = Path(folder)
+    text = html.page("unseen: digits nobody trained on", _body(result, folder))
+    write(folder / "index.html", text.encode())
+    write(folder / "retrieval.png", png(_picture(result), 110))
+    return folder / "index.html"
 
 
 def _picture(result: DemoResult) -> Any:
@@ -138,7 +138,7 @@ def _picture(result: DemoResult) -> Any:
     return gallery_figure(strips, "Digits that no training image shows")
 
 
-def _body(result: DemoResult) -> str:
+def _body(result: DemoResult, folder: Path) -> str:
     data, best = result.data, result.best
     *others, last = result.unseen
     never = f"{', '.join(others)} or {last}"
@@ -162,16 +162,16 @@ def _body(result: DemoResult) -> str:
                 ),
                 _gallery(result),
                 html.paragraph(
-                    "A red frame marks a false return: an image of another digit.", True
+                    "A red frame and a cross mark a false return: an image of another digit.", True
                 ),
                 html.table(
                     ["digit", "images", "average precision", f"right among the first {_TOP}"],
                     [
-                        [c.name, c.rows, _percent(c.average_precision), result.hits[c.name]]
+                        [c.name, c.rows, percent(c.average_precision), result.hits[c.name]]
                         for c in result.by_class
                     ],
                 ),
-                _curves(result),
+                _curves(result, folder),
             ),
             html.section(
                 "Repeat it",
@@ -180,10 +180,6 @@ def _body(result: DemoResult) -> str:
             ),
         ]
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _caveat() -> str:
@@ -210,14 +206,14 @@ def _recognition_table(result: DemoResult) -> str:
     rows = [
         [
             row.method,
-            _percent(row.evaluation.per_class_accuracy),
-            _percent(row.evaluation.mean_average_precision),
-            f"{_percent(row.mean_over_splits)} ± {_percent(row.deviation_over_splits)}",
+            percent(row.evaluation.per_class_accuracy),
+            percent(row.evaluation.mean_average_precision),
+            f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
             f"{row.seconds:.2f}",
         ]
         for row in result.rows
     ]
-    chance = _percent(result.best.evaluation.chance)
+    chance = percent(result.best.evaluation.chance)
     rows.append(["chance", chance, "-", chance, "-"])
     columns = [
         "method",
@@ -230,19 +226,15 @@ def _recognition_table(result: DemoResult) -> str:
 
 
 def _gallery(result: DemoResult) -> str:
-    data = result.data
-    assert data.images is not None
-    strips = []
-    for name, found in _retrieved(result.models[result.best.method], data).items():
-        pictures = [
-            (grey_png(data.images[row]), right, f"image {row}: a {data.y[row]}")
-            for row, right in found
-        ]
-        strips.append((name, pictures))
-    return html.gallery(strips)
+    data, images = result.data, RowPictures(result.data)
+    strips = [
+        (name, [(images.uri(row), right, f"image {row}: a {data.y[row]}") for row, right in found])
+        for name, found in _retrieved(result.models[result.best.method], data).items()
+    ]
+    return html.gallery(strips, images.tiny)
 
 
-def _curves(result: DemoResult) -> str:
+def _curves(result: DemoResult, folder: Path) -> str:
     X, y = result.data.unseen_set()
     model = result.models[result.best.method]
     scores = model.similarities(X, result.unseen)
@@ -251,5 +243,8 @@ def _curves(result: DemoResult) -> str:
         for k, name in enumerate(result.unseen)
     }
     precision = {c.name: c.average_precision for c in result.best.evaluation.by_class}
-    figure = precision_recall_figure(curves, precision)
-    return html.plot(svg(figure), "precision against recall for each unseen digit")
+    shown = Shown(
+        "precision-recall", "precision against recall for each unseen digit", "",
+        lambda look: precision_recall_figure(curves, precision, look),
+    )  # fmt: skip
+    return publish(shown, folder / "figures")

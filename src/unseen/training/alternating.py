@@ -14,7 +14,7 @@ import numpy as np
 from unseen.blocks import row_blocks
 from unseen.model.objective import Codes, ObjectiveParts, Weights, joint_objective
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
-from unseen.solvers.similarity import fit_similarity
+from unseen.solvers.similarity import SimilarityState, fit_similarity
 from unseen.solvers.source_codes import (
     SourceState,
     fit_source_codes,
@@ -24,6 +24,7 @@ from unseen.solvers.target_codes import TargetState, fit_target_codes, ridge_tar
 from unseen.training.rows import TrainingRows
 
 Callback = Callable[[int, str, Codes], Any]
+_STATES: dict[str, Any] = {"W": SimilarityState, "Zs": SourceState, "Zt": TargetState}
 
 
 class Options(NamedTuple):
@@ -60,7 +61,7 @@ class Training:
         self.S, self.rows, self.labels = S, rows, labels
         self.weights, self.options = weights, options
         self.B, self.D = B, D
-        self.n_rounds = 0
+        self.n_rounds, self.n_blocks = 0, 0
         self.history: list[ObjectiveParts] = []
         self._states: dict[str, Any] = {}
         self._project()
@@ -192,7 +193,7 @@ class Training:
         self._project()
 
     def run_round(self, callback: Callback | None = None) -> None:
-        """One round of Algorithm 2."""
+        """One round of Algorithm 2, or what is left of one."""
         blocks = {
             "Zs": self.fit_source_codes,
             "Zt": self.fit_target_codes,
@@ -200,21 +201,51 @@ class Training:
             "D": self.fit_target_dictionary,
             "W": self.fit_similarity,
         }
-        self.n_rounds += 1
-        for name, update in blocks.items():
+        if self.n_blocks == 0:
+            self.n_rounds += 1
+        for name, update in list(blocks.items())[self.n_blocks :]:
             update()
+            self.n_blocks = (self.n_blocks + 1) % len(blocks)
             if callback is not None:
                 callback(self.n_rounds, name, self.codes)
 
     def run(self, max_rounds: int, tol: float = 0.0, callback: Callback | None = None) -> None:
-        """Rounds until `max_rounds`, or until J falls by less than `tol` of itself."""
-        self.history = [self.objective()]
-        for _ in range(max_rounds):
-            self.run_round(callback)
+        """Rounds until there are `max_rounds`, or until J falls by less than `tol` of itself."""
+        if not self.history:
+            self.history = [self.objective()]
+        while not self._is_done(max_rounds, tol):
+            if self.n_blocks or len(self.history) > self.n_rounds:
+                self.run_round(callback)
             self.history.append(self.objective())
-            before, now = self.history[-2].total, self.history[-1].total
-            if before - now <= tol * abs(before):
-                break
+
+    def _is_done(self, max_rounds: int, tol: float) -> bool:
+        if self.n_blocks or len(self.history) <= self.n_rounds:
+            return False
+        before, now = (parts.total for parts in (self.history * 2)[-2:])
+        stalled = self.n_rounds > 0 and before - now <= tol * abs(before)
+        return stalled or self.n_rounds >= max_rounds
+
+    # -- on disk --------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that the rest of training depends on, beside data and options."""
+        warm = {f"{name} {k}": v for name, s in self._states.items() for k, v in enumerate(s)}
+        place = {"n_rounds": self.n_rounds, "n_blocks": self.n_blocks}
+        history = [list(parts) for parts in self.history]
+        penalty = self.weights.similarity
+        return {**self.codes._asdict(), **warm, **place, "history": history, "penalty": penalty}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self.Zs, self.Zt, self.B, self.D, self.W, self.b = (state[k] for k in Codes._fields)
+        self.n_rounds, self.n_blocks = state["n_rounds"], state["n_blocks"]
+        self.history = [ObjectiveParts(*parts) for parts in state["history"]]
+        self.weights = self.weights._replace(similarity=state["penalty"])
+        for name, kind in _STATES.items():
+            values = [state.get(f"{name} {k}") for k in range(len(kind._fields))]
+            if f"{name} 0" in state:
+                self._states[name] = kind(*values)
+        self._project()
 
 
 def proximal_source_dictionary(

@@ -1,0 +1,151 @@
+"""Writes docs/cli.md by running the commands that it shows: python -m docs.make_cli"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import typer
+
+from unseen.cli import app, main
+
+PAGE = Path(__file__).with_name("cli.md")
+INTRODUCTION = """# The command line
+
+Made by `python -m docs.make_cli`, which ran every command shown here; times and memory, which
+differ from run to run, are left out.
+
+Results go to standard output, progress, notes and errors to standard error. `--json` prints JSON for
+a program. Exit codes: 0 done, 1 the data or a file cannot be used (one sentence says why), 2 the
+command was not understood, 130 interrupted.
+
+## A file of options
+
+Every command takes `--config FILE`, a TOML file with options by their long names and arguments by
+theirs in lower case. It is the same as giving them as options, and options win. Parameters of the
+method stand under `[set]`. A table with the name of a command is for that command alone. A name that
+does not exist is an error that gives the nearest one. This is `digits.toml`, used below:
+
+```toml
+{config}```
+
+## Completion in a shell
+
+`unseen --install-completion` lets the shell complete commands, options, methods and data sets.
+"""
+CONFIG = """data = "digits"
+
+[fit]
+out = "digits.unseen"
+
+[fit.set]
+n_target_atoms = 50
+n_landmarks = 200
+"""
+SHOWN: dict[str, list[str]] = {
+    "check": ["unseen check digits"],
+    "fit": [
+        "unseen fit digits --set n_target_atoms=50 --set n_landmarks=200 --out digits.unseen",
+        "unseen fit --config digits.toml --checkpoint digits.checkpoint",
+    ],
+    "predict": [
+        "unseen predict digits.unseen rows.npy",
+        "unseen predict digits.unseen rows.npy --candidates all --top 3 --json",
+        "unseen predict digits.unseen digits --out predictions.csv",
+    ],
+    "retrieve": ["unseen retrieve digits.unseen digits --class two -k 5"],
+    "explain": ["unseen explain digits.unseen rows.npy --row 1 --top 3"],
+    "evaluate": ["unseen evaluate digits.unseen digits"],
+    "tune": ["unseen tune digits --method eszsl --settings 3 --splits 2"],
+    "bench": ["unseen bench synthetic --method eszsl --trials 2"],
+    "sweep": ["unseen sweep row_penalty synthetic --method eszsl --values 0.001,0.1 --trials 2"],
+    "datasets": ["unseen datasets"],
+}
+_TIME = re.compile(r"\b\d[\d.,e-]*(?= s\b)")
+_CHANGING = ("seconds", "s", "fit s", "tune s", "peak MB", "X MB", "time")
+
+
+def page() -> str:
+    """The page, with what the commands print now."""
+    parts = [INTRODUCTION.format(config=CONFIG)]
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # pyright: ignore[reportAttributeAccessIssue]
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), _plain_surroundings():
+        _write_examples()
+        for name, command in commands.items():
+            parts += [f"## unseen {name}\n", _about(command), _options(command)]
+            parts += [_shown(line) for line in SHOWN.get(name, [])]
+    return "\n".join(parts)
+
+
+def _plain_surroundings() -> Any:
+    """What is printed must not depend on where published data lie or how wide a terminal is."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("UNSEEN_DATA", "COLUMNS")}
+    return patch.dict(os.environ, kept, clear=True)
+
+
+def _write_examples() -> None:
+    import numpy as np
+
+    from unseen import load_digits_zero_shot
+
+    Path("digits.toml").write_text(CONFIG, encoding="utf-8")
+    np.save("rows.npy", load_digits_zero_shot().unseen_set()[0][:4])
+
+
+def _about(command: Any) -> str:
+    """The help of a command as text, without its example."""
+    return (command.help or "").partition("Example:")[0].replace("\b", "").strip() + "\n"
+
+
+def _options(command: Any) -> str:
+    lines = ["| | |", "| --- | --- |"]
+    for parameter in command.params:
+        is_argument = parameter.param_type_name == "argument"
+        name = parameter.metavar if is_argument else ", ".join(parameter.opts)
+        if name not in ("--help", "-h, --help", "--help, -h"):
+            lines.append(f"| `{name}` | {' '.join((parameter.help or '').split())} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(line: str) -> str:
+    return f"```console\n$ {line}\n{without_times(_run(line)).rstrip()}\n```\n"
+
+
+def _run(line: str) -> str:
+    """What a command prints on standard output; one that fails is an error here."""
+    out, err = io.StringIO(), io.StringIO()
+    with patch.object(sys, "argv", shlex.split(line)), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            if stop.code:
+                raise RuntimeError(f"{line}: {err.getvalue()}") from None
+    return out.getvalue()
+
+
+def without_times(text: str) -> str:
+    """The text with … in place of times and memory, in sentences and in tables."""
+    lines, changing = [], []
+    for line in text.splitlines():
+        if line.startswith("┃"):
+            changing = [cell.strip() in _CHANGING for cell in line.strip("┃").split("┃")]
+        if line.startswith("│"):
+            cells = line.strip("│").split("│")
+            is_time = cells[0].strip() in _CHANGING
+            hidden = [is_time and k > 0 or c for k, c in enumerate(changing)]
+            both = zip(cells, hidden, strict=True)
+            line = "│" + "│".join("…".rjust(len(c) - 1) + " " if h else c for c, h in both) + "│"
+        lines.append(_TIME.sub("…", line))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,34 @@
+"""Model files that older versions wrote are read, and say what they said then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unseen
+from unseen.estimators import METHODS
+from unseen.storage import FORMAT
+
+FOLDER = Path(__file__).parent / "data" / "models"
+FILES = sorted(FOLDER.glob("format*-*.unseen"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_an_old_file_gives_its_old_predictions(path: Path) -> None:
+    version, _, method = path.stem.partition("-")
+    content = json.loads((FOLDER / f"{version}.json").read_text(encoding="utf-8"))
+    rows, expected = np.array(content["rows"], np.float32), content["methods"][method]
+    model = unseen.load(path)
+    assert type(model) is METHODS[method]
+    assert model.predict(rows, "all").tolist() == expected["classes"]
+    # Another machine adds up in another order.
+    scores = model.similarities(rows, "all")
+    assert np.allclose(scores, expected["scores"], rtol=1e-4, atol=1e-5)
+
+
+def test_there_are_files_of_every_format_and_method() -> None:
+    known = {path.stem for path in FILES}
+    assert {f"format{k}-{name}" for k in range(1, FORMAT + 1) for name in METHODS} <= known
