@@ -108,3 +108,12 @@ def test_the_variants_are_those_of_the_paper() -> None:
     assert described("(vii)") == "(vii) Alg. 2 + Alg. 4 + decision 1"
     assert list(variants()) == list(NUMERALS)
     assert len({tuple(v.items()) for v in variants().values()}) == 8
+
+
+def test_one_table_tells_what_a_method_reaches_and_what_it_costs() -> None:
+    records = [record("a", "ale", t, a, fit_seconds=s) for t, a, s in ((0, 0.5, 2), (1, 0.6, 4))]
+    table = tables.all_tables(records)[-1]
+    assert table.columns[1:] == (
+        "top-1 %", "mAP %", "tune s", "fit s", "predict s", "peak MB above X", "X MB"
+    )  # fmt: skip
+    assert table.rows == (("a, ALE", "55.0", "27.5", "0.0", "3.0", "0.10", "10", "4"),)
