@@ -95,7 +95,7 @@ def test_markdown_and_html_hold_every_cell_and_the_command() -> None:
     assert "`unseen bench x`" in text
     assert "a\\|b" in text
     assert "unseen bench &lt;x&gt;" in web
-    assert text.count("50.0") == web.count("50.0") == 1
+    assert text.count("50.0") == web.count("50.0") == 2
 
 
 def test_no_results_no_tables() -> None:
