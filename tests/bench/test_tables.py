@@ -95,7 +95,7 @@ def test_markdown_and_html_hold_every_cell_and_the_command() -> None:
     assert "`unseen bench x`" in text
     assert "a\\|b" in text
     assert "unseen bench &lt;x&gt;" in web
-    assert text.count("50.0") == web.count("50.0") == 1
+    assert text.count("50.0") == web.count("50.0") == 2
 
 
 def test_no_results_no_tables() -> None:
@@ -108,3 +108,12 @@ def test_the_variants_are_those_of_the_paper() -> None:
     assert described("(vii)") == "(vii) Alg. 2 + Alg. 4 + decision 1"
     assert list(variants()) == list(NUMERALS)
     assert len({tuple(v.items()) for v in variants().values()}) == 8
+
+
+def test_one_table_tells_what_a_method_reaches_and_what_it_costs() -> None:
+    records = [record("a", "ale", t, a, fit_seconds=s) for t, a, s in ((0, 0.5, 2), (1, 0.6, 4))]
+    table = tables.all_tables(records)[-1]
+    assert table.columns[1:] == (
+        "top-1 %", "mAP %", "tune s", "fit s", "predict s", "peak MB above X", "X MB"
+    )  # fmt: skip
+    assert table.rows == (("a, ALE", "55.0", "27.5", "0.0", "3.0", "0.10", "10", "4"),)

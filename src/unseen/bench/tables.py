@@ -204,6 +204,8 @@ def _cost(records: Sequence[Record]) -> Table:
             memory = [r["peak_memory_mb"] for r in found if r["peak_memory_mb"] is not None]
             rows.append((
                 f"{data}, {method_name(method)}",
+                f"{100 * np.mean([r['per_class_accuracy'] for r in found]):.1f}",
+                f"{100 * np.mean([r['mean_average_precision'] for r in found]):.1f}",
                 f"{np.mean([r['tune_seconds'] for r in found]):.1f}",
                 f"{np.mean([r['fit_seconds'] for r in found]):.1f}",
                 f"{np.mean([r['seconds'] for r in found]):.2f}",
@@ -211,8 +213,17 @@ def _cost(records: Sequence[Record]) -> Table:
                 f"{found[0]['X_mb']:.0f}",
             ))  # fmt: skip
     return Table(
-        "Cost: seconds and memory",
-        ("data and method", "tune s", "fit s", "predict s", "peak MB above X", "X MB"),
+        "What it reaches and what it costs",
+        (
+            "data and method",
+            "top-1 %",
+            "mAP %",
+            "tune s",
+            "fit s",
+            "predict s",
+            "peak MB above X",
+            "X MB",
+        ),
         tuple(rows),
         ("Tuning is shared by the variants; its time is divided among them.",),
     )
