@@ -140,7 +140,7 @@ def without_times(text: str) -> str:
         if line.startswith("│"):
             cells = line.strip("│").split("│")
             is_time = cells[0].strip() in _CHANGING
-            hidden = [is_time and k > 0 or c for k, c in enumerate(changing)]
+            hidden = [(is_time and k > 0) or c for k, c in enumerate(changing)]
             both = zip(cells, hidden, strict=True)
             line = "│" + "│".join("…".rjust(len(c) - 1) + " " if h else c for c, h in both) + "│"
         lines.append(_TIME.sub("…", line))

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from unseen import ESZSL, JLSE, ClassTable, InputError, make_zero_shot
 from unseen.metrics import harmonic_mean, mean_average_precision, per_class_accuracy
 from unseen.model.terms import minus_log_p_B
+from unseen.solvers.ranking_similarity import ranking_loss
 
 # The W block stops short of `block_tol` on some small, nearly separable problems and says so;
 # what the model then does is still to be tested.
@@ -345,6 +346,27 @@ def test_score_pairs_is_not_misled_by_names(name: str, data: Any, rows: Any) -> 
     S = data.classes.select(data.unseen).vectors
     expected = model.score_pairs(S, rows)
     np.testing.assert_allclose(other.score_pairs(S, rows), expected, atol=0.05 * np.ptp(expected))
+
+
+# -- ranking ------------------------------------------------------------------------------------
+
+
+def test_ranking_puts_rows_of_a_class_above_the_others(data: Any, model: JLSE) -> None:
+    X, y = data.training_set()
+    labels = np.searchsorted(model.seen_classes_, y)
+    options = {"similarity_penalty": 1e-3, "calibration": None}
+    plain, ranked = fit(data, **options), fit(data, ranking=1.0, **options)
+    sizes = [np.sum(m.similarity_**2) + m.bias_**2 for m in (plain, ranked)]
+    penalty = plain.history_[-1, 3] / sizes[0]
+    values = []
+    for found, size in zip((plain, ranked), sizes, strict=True):
+        scores = found.target_codes_ @ (found.source_codes_ @ found.similarity_).T
+        values.append(ranking_loss(scores, labels)[0] + penalty * size)
+    assert values[1] < 0.9 * values[0]
+    with pytest.raises(InputError, match="ranking needs loss='squared_hinge'"):
+        fit(data, ranking=0.5, loss="hinge")
+    with pytest.raises(InputError, match="ranking is for rows of classes"):
+        JLSE(ranking=0.5).fit_pairs(np.eye(2), X[:2], 2 * np.eye(2) - 1)
 
 
 # -- explanations -------------------------------------------------------------------------------

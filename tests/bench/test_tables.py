@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unseen.bench import published, tables
-from unseen.bench.variants import NUMERALS, described, variants
+from unseen.bench.variants import LABELS, NUMERALS, described, table_rows, variants
 
 
 def record(data: str, method: str, trial: int, accuracy: float, **more: Any) -> dict[str, Any]:
@@ -117,3 +117,15 @@ def test_one_table_tells_what_a_method_reaches_and_what_it_costs() -> None:
         "top-1 %", "mAP %", "tune s", "fit s", "predict s", "peak MB above X", "X MB"
     )  # fmt: skip
     assert table.rows == (("a, ALE", "55.0", "27.5", "0.0", "3.0", "0.10", "10", "4"),)
+
+
+def test_algorithm_3_stands_after_the_variants() -> None:
+    assert list(table_rows()) == list(LABELS)
+    assert [described(label) for label in LABELS[8:]] == [
+        "Alg. 2 + Alg. 3 + decision 1", "Alg. 2 + Alg. 3 + decision 2",
+    ]  # fmt: skip
+    records = [record("digits", label, 0, 0.5) for label in ("Alg. 3 (2)", "(i)", "eszsl")]
+    rows = [row[0] for row in tables.all_tables(records)[0].rows]
+    assert rows[:3] == [
+        "ESZSL", "JLSE (i) init. + init. + decision 1", "JLSE Alg. 2 + Alg. 3 + decision 2",
+    ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from unseen import make_zero_shot
 from unseen.bench.tuned import chosen, tuned_parameters
-from unseen.bench.variants import NUMERALS, variants
+from unseen.bench.variants import LABELS, NUMERALS, table_rows, variants
 from unseen.tuning import Trial
 
 DEFAULTS = {"a": 1, "b": 2, "c": 3}
@@ -58,10 +58,10 @@ def test_default_parameters_are_none_but_the_variants_own(data: Any) -> None:
 @pytest.mark.parametrize("tuning", ["holdout", "paper"])
 def test_each_variant_keeps_what_makes_it_one(data: Any, tuning: str) -> None:
     X, y = data.training_set()
-    found = tuned_parameters(NUMERALS, tuning, X, y, data.classes, 0)
-    assert list(found) == list(NUMERALS)
+    found = tuned_parameters(LABELS, tuning, X, y, data.classes, 0)
+    assert list(found) == list(LABELS)
     for label, parameters in found.items():
-        assert variants()[label].items() <= parameters.items()
+        assert table_rows()[label].items() <= parameters.items()
 
 
 @pytest.mark.parametrize("label", ["eszsl", "(viii)"])

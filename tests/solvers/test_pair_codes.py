@@ -192,7 +192,7 @@ def test_rows_without_a_share_in_the_top_direction_leave_the_saddle(loss: str) -
 
 def test_a_better_start_is_taken() -> None:
     problem = Problem(8, "simplex", "squared_hinge", 4.0)
-    alone, Zt = problem.solved()
+    alone, _ = problem.solved()
     others = np.eye(4)[[0, 1, 2]]
     more, Zt_more = problem.solved(starts=(others,))
     assert alone.Zs is not None

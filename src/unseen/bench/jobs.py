@@ -19,7 +19,7 @@ import sklearn
 import unseen
 from unseen.bench.memory import with_peak
 from unseen.bench.tuned import TUNING, tuned_parameters
-from unseen.bench.variants import variants
+from unseen.bench.variants import table_rows
 from unseen.classes import ClassTable
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
@@ -33,7 +33,8 @@ class Job(NamedTuple):
     """A method on a data set, once.
 
     data, split : a data set and its division, "" for the one it opens with.
-    method : a name of `METHODS`, or "variants" for the eight rows of the paper's table.
+    method : a name of `METHODS`, or "variants" for the eight rows of the paper's table and
+        Algorithm 3 beside them.
     trial : seed of the model, of the classes held out for tuning, and of random unseen classes.
     tuning : how parameters are chosen, a word of `TUNING`.
     budget : seconds after which the search for them begins no fit; 0 for no limit.
@@ -53,7 +54,7 @@ class Job(NamedTuple):
     @property
     def labels(self) -> list[str]:
         """The methods that the job gives a result for."""
-        return list(variants()) if self.method == ALL_VARIANTS else [self.method]
+        return list(table_rows()) if self.method == ALL_VARIANTS else [self.method]
 
     def key(self, label: str) -> str:
         """What names the result of one of its methods, in the log."""
@@ -158,7 +159,7 @@ def run_job(job: Job, data: ZeroShotDataset | None = None) -> list[dict[str, Any
 
 
 def _model(job: Job, label: str, parameters: dict[str, Any]) -> ZeroShotClassifier:
-    kind = METHODS["jlse"] if label in variants() else method(label)
+    kind = METHODS["jlse"] if label in table_rows() else method(label)
     known = kind().get_params()
     fixed: dict[str, Any] = {"random_state": job.trial} if "random_state" in known else {}
     if "calibration" in known:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unseen.bench import published
-from unseen.bench.variants import NUMERALS, described
+from unseen.bench.variants import LABELS, NUMERALS, described
 from unseen.estimators import METHODS
 from unseen.report import page
 
@@ -75,11 +75,11 @@ def _distinct(records: Sequence[Record], field: str) -> list[str]:
 def _methods(records: Sequence[Record]) -> list[str]:
     """Methods in the order they came in, the paper's variants last and in their own order."""
     names = _distinct(records, "method")
-    return sorted(names, key=lambda n: (n in NUMERALS, NUMERALS.index(n) if n in NUMERALS else 0))
+    return sorted(names, key=lambda n: (n in LABELS, LABELS.index(n) if n in LABELS else 0))
 
 
 def method_name(name: str) -> str:
-    if name in NUMERALS:
+    if name in LABELS:
         return f"JLSE {described(name)}"
     return NAMES.get(name) or (METHODS[name].__name__ if name in METHODS else name)
 
@@ -188,7 +188,7 @@ def _by_class(records: Sequence[Record], data: str) -> Table:
             values = [r["by_class"][k]["average_precision"] for r in mine if r["method"] == method]
             row.append(spread(values))
         rows.append((*row, f"{paper[entry['name']]:.1f}") if entry["name"] in paper else tuple(row))
-    titles = [m if m in NUMERALS else method_name(m) for m in methods]
+    titles = [m if m in LABELS else method_name(m) for m in methods]
     columns = ("class", *titles, "paper") if paper else ("class", *titles)
     full = [(*row, *["-"] * (len(columns) - len(row))) for row in rows]
     return Table(f"{data}: average precision of each unseen class (%)", columns, tuple(full))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.bench.variants import variants
+from unseen.bench.variants import table_rows
 from unseen.classes import ClassTable
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.selection import ClassHoldout
@@ -39,8 +39,8 @@ def tuned_parameters(
     `budget` seconds the search for a method begins no fit.
     """
     if tuning == "default":
-        return {label: variants().get(label, {}) for label in labels}
-    if all(label in variants() for label in labels):
+        return {label: table_rows().get(label, {}) for label in labels}
+    if all(label in table_rows() for label in labels):
         return _tuned_variants(labels, tuning, X, y, classes, seed, budget)
     return {
         label: _tuned(METHODS[label](), tuning, X, y, classes, seed, budget) for label in labels
@@ -85,6 +85,8 @@ def _tuned_variants(
          "decision": [decision], **fits}
         for decision, fits in _DECISION.items()
     ]  # fmt: skip
+    grid.append({**_TRAINING, "max_iter": [rounds], "inference": ["pairwise"], "decision": [1, 2],
+                 **_DECISION[2]})  # fmt: skip
     held_out = 2 if tuning == "paper" else 0.2
     model = _light(METHODS["jlse"]())
     found: Tuning = tune(
@@ -93,7 +95,7 @@ def _tuned_variants(
     )  # fmt: skip
     best = {}
     for label in labels:
-        fixed = variants()[label]
+        fixed = table_rows()[label]
         own = [t for t in found.trials if fixed.items() <= t.parameters.items()]
         best[label] = fixed | chosen(own, model.get_params() | fixed)
     return best

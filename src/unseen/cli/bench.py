@@ -48,7 +48,8 @@ def bench(
         typer.Option(
             "--method",
             "-m",
-            help=f"A method, repeatable; '{ALL_VARIANTS}' are the paper's (i) to (viii). "
+            help=f"A method, repeatable; '{ALL_VARIANTS}' are the paper's (i) to (viii) and "
+            "Algorithm 3. "
             "Without it, every method that is installed.",
             autocompletion=method_names,
         ),

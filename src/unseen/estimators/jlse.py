@@ -81,6 +81,8 @@ class JLSE(PairMatching, ZeroShotClassifier):
     early_stopping : choose the number of rounds, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
     dictionary_inertia : η, how much B keeps to its place in a round; 0 is the paper.
+    ranking : share in [0, 1] of a loss that asks the rows of a class to outscore all others, as the
+        paper suggests for retrieval, in a last W step; 0 leaves W as it is. Needs squared hinges.
     inference : "instance", a code for each class and row met later; or "pairwise" for Algorithm 3,
         where each pair has its own and Algorithm 4 plays no part: decision 2 is then the paper's
         Eq. (gen_dec), 1 leaves out what the best codes of a class alone cost.
@@ -132,6 +134,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
         tol: float = 0.0,
         early_stopping: bool = False,
         dictionary_inertia: float = 10.0,
+        ranking: float = 0.0,
         inference: str = "instance",
         test_embedding: str = "algorithm 4",
         test_source_fit: float = 1.0,
@@ -169,6 +172,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
         self.tol = tol
         self.early_stopping = early_stopping
         self.dictionary_inertia = dictionary_inertia
+        self.ranking = ranking
         self.inference = inference
         self.test_embedding = test_embedding
         self.test_source_fit = test_source_fit
@@ -295,6 +299,8 @@ class JLSE(PairMatching, ZeroShotClassifier):
 
         checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
         training.run(n_rounds, self.tol, after_block)
+        if self.ranking:
+            training.fit_ranking(self.ranking)
         self._keep(training)
         self.calibration_ = (
             learn_calibration(training, D, self._start, self._latent, self.random_state)
@@ -516,6 +522,9 @@ class JLSE(PairMatching, ZeroShotClassifier):
                      "class_offset"):  # fmt: skip
             check_number(getattr(self, name), name, 0)
         check_number(self.balance, "balance", 0, 1)
+        check_number(self.ranking, "ranking", 0, 1)
+        if self.ranking and self.loss != "squared_hinge":
+            raise InputError("ranking needs loss='squared_hinge': its W step is for smooth losses")
         check_whole(self.n_target_atoms, "n_target_atoms", 1)
         check_whole(self.n_landmarks, "n_landmarks", 2)
         check_whole(self.max_iter, "max_iter", 0)

@@ -62,6 +62,8 @@ class PairMatching(ZeroShotClassifier):
         """
         if self.early_stopping:  # pyright: ignore[reportAttributeAccessIssue]
             raise InputError("early_stopping holds out classes, which pairs have not: set it False")
+        if self.ranking:  # pyright: ignore[reportAttributeAccessIssue]
+            raise InputError("ranking is for rows of classes, which pairs have not: set it to 0")
         X = validate_data(self, X, dtype=float_types(X))
         table, named = as_sources(S)
         labels = pair_labels(Y, X.shape[0], table.n_classes, weights, X.dtype)

@@ -14,7 +14,8 @@ import numpy as np
 from unseen.blocks import row_blocks
 from unseen.model.objective import Codes, ObjectiveParts, Weights, joint_objective
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
-from unseen.solvers.similarity import SimilarityState, fit_similarity
+from unseen.solvers.ranking_similarity import fit_ranking_similarity
+from unseen.solvers.similarity import Similarity, SimilarityState, fit_similarity
 from unseen.solvers.source_codes import (
     SourceState,
     fit_source_codes,
@@ -132,6 +133,27 @@ class Training:
         )
         self.W, self.b = solution.value
         self._states["W"] = solution.state
+
+    def fit_ranking(self, share: float) -> None:
+        """W <- argmin with this share of the loss that ranks the rows of a class above all others.
+
+        J does not count that loss, so this is for the end.
+        """
+        w = self.weights
+        solution = fit_ranking_similarity(
+            self.Zs,
+            self.Zt,
+            self.labels,
+            gamma=share,
+            lam=w.similarity,
+            w_pos=w.pairs.pos,
+            w_neg=w.pairs.neg,
+            row_scale=w.pairs.rows,
+            bias_scale=w.bias_scale,
+            start=Similarity(self.W, self.b),
+            tol=self.options.tol,
+        )
+        self.W, self.b = solution.value
 
     def _max_epochs(self) -> int:
         """Small problems may take many epochs: they cost next to nothing."""

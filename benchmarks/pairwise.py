@@ -1,0 +1,113 @@
+"""Speed and memory of the fully coupled algorithms, where every pair has codes of its own.
+
+    python -m benchmarks.pairwise [inference] [training]
+
+Compilation is not counted: everything runs once on a few rows first. Seconds of the processor are
+beside those of the clock, for machines that have other work.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import load
+from unseen import JLSE, make_zero_shot
+from unseen.bench.memory import with_peak
+from unseen.cli.output import show
+from unseen.model.objective import Weights
+from unseen.pairs import pair_weights
+from unseen.preprocessing import RowScaling
+from unseen.training.alternating import Options, Training
+from unseen.training.initialize import source_dictionary, target_dictionary
+from unseen.training.pairwise import PairwiseTraining
+from unseen.training.rows import TrainingRows
+
+SETTINGS = {
+    "affine, squared hinge": ("affine", "squared_hinge"),
+    "simplex, squared hinge": ("simplex", "squared_hinge"),
+    "simplex, hinge": ("simplex", "hinge"),
+}
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, float, float, Any]:
+    """Seconds of the clock, of the processor, rise of peak memory in MB, and the result."""
+    clock, processor = time.perf_counter(), time.process_time()
+    result, memory = with_peak(run)
+    wall, used = time.perf_counter() - clock, time.process_time() - processor
+    return wall, used, float("nan") if memory is None else memory, result
+
+
+def inference() -> None:
+    """Algorithm 3 at the size of CUB: 50 unseen classes, 2,967 rows, h_s 150, h_t 300."""
+    data = load("CUB vgg_fc7")
+    X, y = data.training_set()
+    rows = data.unseen_set()[0]
+    lines = []
+    for name, (source_set, loss) in SETTINGS.items():
+        model = JLSE(
+            300, source_set=source_set, loss=loss, row_kernel="linear", max_iter=0,
+            inference="pairwise", calibration=None,
+        ).fit(X, y, classes=data.classes)  # fmt: skip
+        model.predict(rows[:2])
+        wall, used, memory, _ = timed(lambda model=model: model.predict(rows))
+        each = 1e6 * used / (50 * len(rows))
+        lines.append([name, f"{wall:.1f} s", f"{used:.1f} s", f"{each:.0f} µs", f"{memory:.0f} MB"])
+    columns = ["class codes, loss", "clock (aim 60 s)", "processor", "a pair", "peak memory"]
+    show("Algorithm 3: CUB vgg_fc7, 50 classes x 2,967 rows, 150 x 300", columns, lines)
+
+
+def _start(n_rows: int, source_set: str, loss: str) -> Training:
+    data = make_zero_shot(40, 0, n_rows // 40, 512, 60, 20, noise=1.0, table_noise=0.1)
+    X, y = data.training_set()
+    X, labels = X.astype(np.float32), np.unique(y, return_inverse=True)[1]
+    S = data.classes.vectors.astype(np.float32)
+    S -= S.mean(axis=0)
+    S /= np.linalg.norm(S, axis=1, keepdims=True)
+    rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
+    weights = Weights(0.2, 0.2, 40.0, 2000.0, 1.0, pair_weights(len(y), 40, 5.0), loss, 1.0)
+    B, D = source_dictionary(S, None, 0), target_dictionary(rows, 300, 0)
+    training = Training(S, rows, labels, weights, Options(source_set, 10.0, 1e-2, 0), B, D)
+    training.set_penalty(1e-4)
+    training.fit_similarity()
+    return training
+
+
+def training() -> None:
+    """One round of Algorithm 1 on 40 classes and 2,000 rows, and on twice the rows."""
+    lines = []
+    for name, (source_set, loss) in SETTINGS.items():
+        PairwiseTraining.after(_start(80, source_set, loss)).run(1)
+        for n_rows, kept in ((2000, None), (4000, None), (4000, 0)):
+            start = _start(n_rows, source_set, loss)
+            options = {} if kept is None else {"kept_bytes": kept}
+            wall, used, memory, found = timed(lambda s=start, o=options: _one_round(s, o))
+            before, after = (parts.total for parts in found.history)
+            lines.append([
+                name, f"{n_rows:,}", "codes anew" if kept == 0 else "codes kept", f"{wall:.1f} s",
+                f"{used:.1f} s", f"{memory:.0f} MB", f"{start.objective().total:.4f}",
+                f"{before:.4f}", f"{after:.4f}",
+            ])  # fmt: skip
+    columns = ["class codes, loss", "rows", "passes", "clock (aim 60 s)", "processor",
+               "peak memory", "J", "G before", "G after"]  # fmt: skip
+    show("Algorithm 1, one round: 40 classes, 40 x 300", columns, lines)
+
+
+def _one_round(start: Training, options: dict[str, Any]) -> PairwiseTraining:
+    found = PairwiseTraining.after(start, **options)
+    found.run(1)
+    return found
+
+
+def main() -> None:
+    parts = {f.__name__: f for f in (inference, training)}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
+
+
+if __name__ == "__main__":
+    main()
