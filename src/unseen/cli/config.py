@@ -57,7 +57,8 @@ def _options(command: Any) -> dict[str, Any]:
     found = {}
     for parameter in command.params:
         if parameter.param_type_name == "argument":
-            name = (parameter.metavar or parameter.name).strip("[].").lower()
+            shown = (parameter.metavar or "").strip("[].").lower()
+            name = shown if shown.isidentifier() else parameter.name
         else:
             name = max(parameter.opts, key=len).lstrip("-")
         if name not in ("config", "help"):

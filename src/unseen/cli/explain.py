@@ -55,9 +55,9 @@ def explain(
 
 
 def _show(found: Explanation, about: dict[str, Any]) -> None:
-    label = f", labelled {str(about['label'])!r}" if "label" in about else ""
+    label = f", labelled {str(about['label'])!r}," if "label" in about else ""
     show(
-        f"Row {about['row']}{label}, is named {str(about['named'])!r}",
+        f"Row {about['row']}{label} is named {str(about['named'])!r}",
         ["with class", "similarity", "of it the bias"],
         [[found.name, f"{found.similarity:.3f}", f"{found.bias:.3f}"]],
     )
