@@ -28,8 +28,11 @@ OPTIONS = [word for setting in SETTINGS for word in ("--set", setting)]
 
 def write_data(path: Path) -> None:
     data = make_zero_shot(8, 3, rows_per_class=30, n_features=20, n_attributes=8, n_factors=5)
-    table = {"class_names": data.classes.names, "class_vectors": data.classes.vectors}
-    np.savez(path, features=data.X, labels=data.y, unseen=data.unseen, **table)
+    names, vectors = data.classes.names, data.classes.vectors
+    np.savez(
+        path, features=data.X, labels=data.y, unseen=data.unseen, class_names=names,
+        class_vectors=vectors,
+    )  # fmt: skip
 
 
 def start_fit(folder: Path, name: str, checkpoint: bool) -> int:
@@ -88,7 +91,7 @@ def run(folder: Path, n_kills: int, seed: int) -> dict[str, object]:
         limit = 600.0 if is_last else float(seconds * rng.random())
         # Every second process comes far enough to leave something.
         progress = folder / "checkpoint" if killed % 2 == 0 and not is_last else None
-        if wait(start_fit(folder, "broken", True), limit / (1 + bool(progress)), progress):
+        if wait(start_fit(folder, "broken", True), limit / (4 if progress else 1), progress):
             same.append((folder / "broken").read_bytes() == whole)
             (folder / "broken").unlink()
         else:

@@ -221,7 +221,7 @@ def assert_unharmed(found: dict[str, Any], n_kills: int) -> None:
 
 
 def test_a_fit_that_is_killed_goes_on_to_the_same_file(tmp_path: Path) -> None:
-    assert_unharmed(run_killed(tmp_path, 4), 4)
+    assert_unharmed(run_killed(tmp_path, 2), 2)
 
 
 @pytest.mark.slow

@@ -25,9 +25,10 @@ def _use(context: typer.Context, path: Path | None) -> None:
     content = _read(path)
     commands = getattr(context.parent and context.parent.command, "commands", {})
     sections = {k: content.pop(k) for k in list(content) if k in commands}
-    own = sections.get(context.info_name, {})
+    name = str(context.info_name)
+    own = sections.get(name, {})
     if not isinstance(own, dict):
-        raise InputError(f"{path}: {context.info_name} must be a table of options")
+        raise InputError(f"{path}: {name} must be a table of options")
     options = _options(context.command)
     defaults = {}
     for key, value in {**content, **own}.items():
