@@ -23,16 +23,16 @@ INTRODUCTION = """# The command line
 Made by `python -m docs.make_cli`, which ran every command shown here; times and memory, which
 differ from run to run, are left out.
 
-Results go to standard output, progress, notes and errors to standard error. `--json` prints JSON for
-a program. Exit codes: 0 done, 1 the data or a file cannot be used (one sentence says why), 2 the
-command was not understood, 130 interrupted.
+Results go to standard output, progress, notes and errors to standard error. `--json` prints JSON
+for a program. Exit codes: 0 done, 1 the data or a file cannot be used (one sentence says why), 2
+the command was not understood, 130 interrupted.
 
 ## A file of options
 
 Every command takes `--config FILE`, a TOML file with options by their long names and arguments by
 theirs in lower case. It is the same as giving them as options, and options win. Parameters of the
-method stand under `[set]`. A table with the name of a command is for that command alone. A name that
-does not exist is an error that gives the nearest one. This is `digits.toml`, used below:
+method stand under `[set]`. A table with the name of a command is for that command alone. A name
+that does not exist is an error that gives the nearest one. This is `digits.toml`, used below:
 
 ```toml
 {config}```
@@ -44,7 +44,7 @@ does not exist is an error that gives the nearest one. This is `digits.toml`, us
 CONFIG = """data = "digits"
 
 [fit]
-out = "digits.unseen"
+out = "small.unseen"
 
 [fit.set]
 n_target_atoms = 50
@@ -53,8 +53,8 @@ n_landmarks = 200
 SHOWN: dict[str, list[str]] = {
     "check": ["unseen check digits"],
     "fit": [
-        "unseen fit digits --set n_target_atoms=50 --set n_landmarks=200 --out digits.unseen",
-        "unseen fit --config digits.toml --checkpoint digits.checkpoint",
+        "unseen fit digits --out digits.unseen",
+        "unseen fit --config digits.toml --set max_iter=1 --checkpoint small.checkpoint",
     ],
     "predict": [
         "unseen predict digits.unseen rows.npy",
@@ -70,7 +70,7 @@ SHOWN: dict[str, list[str]] = {
     "datasets": ["unseen datasets"],
 }
 _TIME = re.compile(r"\b\d[\d.,e-]*(?= s\b)")
-_CHANGING = ("seconds", "s", "fit s", "tune s", "peak MB", "X MB", "time")
+_CHANGING = re.compile(r" *(.* )?(seconds|s|MB)( .*)?")
 
 
 def page() -> str:
@@ -109,7 +109,9 @@ def _options(command: Any) -> str:
     lines = ["| | |", "| --- | --- |"]
     for parameter in command.params:
         is_argument = parameter.param_type_name == "argument"
-        name = parameter.metavar if is_argument else ", ".join(parameter.opts)
+        name = ", ".join(parameter.opts)
+        if is_argument:
+            name = (parameter.metavar or parameter.name.upper()).replace("|", r"\|")
         if name not in ("--help", "-h, --help", "--help, -h"):
             lines.append(f"| `{name}` | {' '.join((parameter.help or '').split())} |")
     return "\n".join(lines) + "\n"
@@ -136,10 +138,10 @@ def without_times(text: str) -> str:
     lines, changing = [], []
     for line in text.splitlines():
         if line.startswith("┃"):
-            changing = [cell.strip() in _CHANGING for cell in line.strip("┃").split("┃")]
+            changing = [bool(_CHANGING.fullmatch(cell)) for cell in line.strip("┃").split("┃")]
         if line.startswith("│"):
             cells = line.strip("│").split("│")
-            is_time = cells[0].strip() in _CHANGING
+            is_time = cells[0].strip() == "seconds"
             hidden = [(is_time and k > 0) or c for k, c in enumerate(changing)]
             both = zip(cells, hidden, strict=True)
             line = "│" + "│".join("…".rjust(len(c) - 1) + " " if h else c for c, h in both) + "│"

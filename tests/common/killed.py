@@ -1,10 +1,11 @@
 """Fits a model again and again in processes that are killed: what comes out must not change.
 
-    python -m tests.common.killed FOLDER KILLS SEED
+    NUMBA_THREADING_LAYER=workqueue NUMBA_NUM_THREADS=1 python -m tests.common.killed FOLDER KILLS N
 
-prints as JSON how many processes were killed, how many of them had gone on from a checkpoint, how
-many fits were finished, and whether each gave the same file as an undisturbed one. Processes are
-forked from this one, which has done all imports: all of their time is that of the fit.
+prints as JSON, for the random seed N, how many processes were killed, how many of them had gone on
+from a checkpoint, how many fits were finished, and whether each gave the same file as an
+undisturbed one. Processes are forked from this one, which has fitted once itself: all of their time
+is that of the fit. The threading layer must be one that bears this.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +30,11 @@ OPTIONS = [word for setting in SETTINGS for word in ("--set", setting)]
 
 def write_data(path: Path) -> None:
     data = make_zero_shot(8, 3, rows_per_class=30, n_features=20, n_attributes=8, n_factors=5)
-    table = {"class_names": data.classes.names, "class_vectors": data.classes.vectors}
-    np.savez(path, features=data.X, labels=data.y, unseen=data.unseen, **table)
+    names, vectors = data.classes.names, data.classes.vectors
+    np.savez(
+        path, features=data.X, labels=data.y, unseen=data.unseen, class_names=names,
+        class_vectors=vectors,
+    )  # fmt: skip
 
 
 def start_fit(folder: Path, name: str, checkpoint: bool) -> int:
@@ -37,17 +42,22 @@ def start_fit(folder: Path, name: str, checkpoint: bool) -> int:
     process = os.fork()
     if process:
         return process
-    sys.argv = ["unseen", "fit", str(folder / "data.npz"), "-o", str(folder / name), *OPTIONS]
-    sys.argv += ["--checkpoint", str(folder / "checkpoint")] if checkpoint else []
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
     try:
-        main()
-    except SystemExit as stop:
-        os._exit(int(stop.code or 0))
+        os._exit(fit(folder, name, checkpoint))
     finally:
         os._exit(1)
+
+
+def fit(folder: Path, name: str, checkpoint: bool) -> int:
+    """Runs the command, silently; its exit code."""
+    sys.argv = ["unseen", "fit", str(folder / "data.npz"), "-o", str(folder / name), *OPTIONS]
+    sys.argv += ["--checkpoint", str(folder / "checkpoint")] if checkpoint else []
+    with open(os.devnull, "w") as null, redirect_stdout(null), redirect_stderr(null):
+        try:
+            main()
+        except SystemExit as stop:
+            return int(stop.code or 0)
+    return 0
 
 
 def wait(process: int, seconds: float, progress: Path | None = None) -> bool:
@@ -76,7 +86,7 @@ def written(path: Path | None) -> float | None:
 
 def run(folder: Path, n_kills: int, seed: int) -> dict[str, object]:
     write_data(folder / "data.npz")
-    wait(start_fit(folder, "warm", False), 600)
+    fit(folder, "warm", False)
     start = time.monotonic()
     wait(start_fit(folder, "whole", False), 600)
     seconds = time.monotonic() - start
@@ -88,7 +98,7 @@ def run(folder: Path, n_kills: int, seed: int) -> dict[str, object]:
         limit = 600.0 if is_last else float(seconds * rng.random())
         # Every second process comes far enough to leave something.
         progress = folder / "checkpoint" if killed % 2 == 0 and not is_last else None
-        if wait(start_fit(folder, "broken", True), limit / (1 + bool(progress)), progress):
+        if wait(start_fit(folder, "broken", True), limit / (4 if progress else 1), progress):
             same.append((folder / "broken").read_bytes() == whole)
             (folder / "broken").unlink()
         else:

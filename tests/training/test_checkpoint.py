@@ -206,8 +206,9 @@ def test_checkpoints_that_cannot_be(tmp_path: Path) -> None:
 
 def run_killed(folder: Path, n_kills: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.common.killed", str(folder), str(n_kills), "0"]
+    variables = os.environ | ONE_THREAD | {"NUMBA_THREADING_LAYER": "workqueue"}
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False
+        command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -25,9 +25,10 @@ def _use(context: typer.Context, path: Path | None) -> None:
     content = _read(path)
     commands = getattr(context.parent and context.parent.command, "commands", {})
     sections = {k: content.pop(k) for k in list(content) if k in commands}
-    own = sections.get(context.info_name, {})
+    name = str(context.info_name)
+    own = sections.get(name, {})
     if not isinstance(own, dict):
-        raise InputError(f"{path}: {context.info_name} must be a table of options")
+        raise InputError(f"{path}: {name} must be a table of options")
     options = _options(context.command)
     defaults = {}
     for key, value in {**content, **own}.items():
@@ -57,7 +58,8 @@ def _options(command: Any) -> dict[str, Any]:
     found = {}
     for parameter in command.params:
         if parameter.param_type_name == "argument":
-            name = (parameter.metavar or parameter.name).strip("[].").lower()
+            shown = (parameter.metavar or "").strip("[].").lower()
+            name = shown if shown.isidentifier() else parameter.name
         else:
             name = max(parameter.opts, key=len).lstrip("-")
         if name not in ("config", "help"):

@@ -33,7 +33,8 @@ def explain(
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
     model, X, labels = model_and_rows(model_file, features, classes)
-    if not hasattr(model, "explain"):
+    reasons = getattr(model, "explain", None)
+    if reasons is None:
         able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
         raise InputError(
             f"{model_file} is a {type(model).__name__}, which gives no reasons; {listed(able)} does"
@@ -44,7 +45,7 @@ def explain(
         )
     x = X[row : row + 1]
     named = model.predict(x)[0]
-    found: Explanation = model.explain(x, class_name(name, model) if name else named, top)
+    found: Explanation = reasons(x, class_name(name, model) if name else named, top)
     about = {"row": row, "named": named}
     if labels is not None:
         about["label"] = labels[row]
@@ -55,9 +56,9 @@ def explain(
 
 
 def _show(found: Explanation, about: dict[str, Any]) -> None:
-    label = f", labelled {str(about['label'])!r}" if "label" in about else ""
+    label = f", labelled {str(about['label'])!r}," if "label" in about else ""
     show(
-        f"Row {about['row']}{label}, is named {str(about['named'])!r}",
+        f"Row {about['row']}{label} is named {str(about['named'])!r}",
         ["with class", "similarity", "of it the bias"],
         [[found.name, f"{found.similarity:.3f}", f"{found.bias:.3f}"]],
     )

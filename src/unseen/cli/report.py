@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from unseen.cli.config import Config
 from unseen.cli.options import (
     Json,
     Split,
@@ -61,6 +62,7 @@ def report(
     ] = _TSNE_ROWS,
     split: Split = "",
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Write one page with tables and figures of a model on a data set, or of a benchmark.
 
