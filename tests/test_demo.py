@@ -205,7 +205,7 @@ def test_the_numbers_are_right(shown: Demo, method: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", demo.SHOWN)
+@pytest.mark.parametrize("method", ["eszsl", "conse"])
 def test_the_mean_over_twelve_splits_is_right(shown: Demo, method: str) -> None:
     digits = load_digits_zero_shot()
     scores = []
