@@ -88,6 +88,34 @@ def test_no_worker_outlives_a_bench_that_was_killed(tmp_path: Path) -> None:
     raise AssertionError("a worker is still there")
 
 
+@pytest.mark.slow
+def test_an_interrupted_bench_keeps_what_is_done_and_ends_quietly(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Ctrl-C goes to all processes of a terminal, the workers among them."""
+    command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "eszsl"]
+    command += ["--trials", "40", "-o", str(tmp_path)]
+    with subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        for _ in range(1200):
+            if (tmp_path / "results.jsonl").exists():
+                break
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert not workers_of(process.pid)
+    kept = lasting(tmp_path / "results.jsonl")
+    n_kept = len(kept)
+    assert 1 <= n_kept < 40
+    done = run_unseen("bench", folder, "-m", "eszsl", "--trials", n_kept + 1, "-o", tmp_path)
+    assert f"{n_kept} of {n_kept + 1} results were in" in done.out
+    assert lasting(tmp_path / "results.jsonl")[:n_kept] == kept
+
+
 def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
     """Random classes that cannot be drawn fail one data set, not both."""
     done = run_unseen(

@@ -33,7 +33,7 @@ LIGHT = Look(
 # The same hues, brighter where they would drown in the dark.
 DARK = Look(
     "dark", "#16191d", "#e8eaed", "#a3abb5", "#353b43", "#ff6b6b",
-    ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#8f9aa6"),
+    ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#e8eaed"),
 )  # fmt: skip
 LOOKS = (LIGHT, DARK)
 

@@ -111,7 +111,7 @@ def _lines(axes: Any, links: LatentLinks, left: np.ndarray, right: np.ndarray, l
     along = np.linspace(0, 1, 30)
     ease = along**2 * (3 - 2 * along)
     for a, b in np.argwhere(np.abs(links.terms) > 0.02 * largest):
-        term = links.terms[a, b]
+        term = float(links.terms[a, b])
         axes.plot(
             3.5 + 2.1 * along, left[a] + (right[b] - left[a]) * ease, solid_capstyle="butt",
             linewidth=9 * abs(term) / largest, color=_sign_colour(term, look), alpha=0.55,

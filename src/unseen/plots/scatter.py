@@ -29,10 +29,10 @@ def tsne_points(codes: np.ndarray, random_state: int = 0) -> np.ndarray:
     Z = np.asarray(codes, dtype=np.float64)
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
     Z = Z / np.where(lengths > 0, lengths, 1)
+    if np.ptp(Z, axis=0).max() == 0:
+        return np.zeros((n_rows, 2))
     n_components = min(_N_COMPONENTS, n_rows, Z.shape[1])
     reduced = PCA(n_components, svd_solver="full", random_state=random_state).fit_transform(Z)
-    if not reduced.any():
-        return np.zeros((n_rows, 2))
     perplexity = min(30.0, (n_rows - 1) / 3)
     start = "pca" if n_components > 1 else "random"
     # Its threads wait for one another in a busy loop: on a machine that has other work to do, one
@@ -124,8 +124,7 @@ def spread_apart(
     for _ in range(n_steps):
         gap = place[:, None] - place
         missing = np.array(size) * 1.04 - np.abs(gap)
-        overlap = (missing > 0).all(axis=2)
-        np.fill_diagonal(overlap, False)
+        overlap = (missing > 0).all(axis=2) & ~np.eye(len(place), dtype=bool)
         if not overlap.any():
             break
         axis = missing.argmin(axis=2)

@@ -153,9 +153,9 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple
     X, _ = found.data.unseen_set()
     scores = method.scores[:, found.names.tolist().index(name)]
     row = int(np.argmax(scores))
-    rows = found.data.unseen_rows
+    rows = np.asarray(found.data.unseen_rows)
     links = _titled(plots.latent_links(method.subject.model, X, row, name), found.titles)
-    examples = [[pictures.array(rows[e]) for e in atom] for atom in links.examples]
+    examples = [[pictures.array(r) for r in rows[atom].tolist()] for atom in links.examples]
     true = found.titles[found.y[row]]
     caption = (
         f"{method.label}, class “{links.name}” and the row that fits it best (row {rows[row]}, "
@@ -186,13 +186,11 @@ def _titled(links: LatentLinks, titles: dict[str, str]) -> LatentLinks:
 
 def gallery(found: Measurements, pictures: RowPictures, top: int) -> Shown:
     strips = []
-    for k in found.shown:
-        rows = found.retrieved(k, top)
-        images = [pictures.array(found.data.unseen_rows[r]) for r in rows]
-        right = (found.y[rows] == found.names[k]).tolist()
-        strips.append(Strip(found.titles[found.names[k]], None, images, right))
-    title = f"{found.main.label}: the {top} best fits of each class"
+    for title, returned in found.retrieved(top).items():
+        images = [pictures.array(r.row) for r in returned]
+        strips.append(Strip(title, None, images, [r.right for r in returned]))
+    heading = f"{found.main.label}: the {top} best fits of each class"
     return Shown(
         "retrieval", "the best fits of each class", "",
-        lambda look: plots.gallery_figure(strips, title, look),
+        lambda look: plots.gallery_figure(strips, heading, look),
     )  # fmt: skip

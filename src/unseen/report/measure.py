@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +48,14 @@ class Measured:
         return self.subject.label
 
 
+class Returned(NamedTuple):
+    """A row that a class brought back: its number, the class that it is of, and whether rightly."""
+
+    row: int
+    title: str
+    right: bool
+
+
 @dataclass(frozen=True)
 class Measurements:
     """Models on one data set.
@@ -86,9 +95,21 @@ class Measurements:
         vectors = self.data.classes.select(self.names[self.shown]).vectors
         return self.shown[alike_order(cosine_similarities(vectors))]
 
-    def retrieved(self, number: int, top: int) -> np.ndarray:
-        """The rows that fit class `number` best by the first model, best first."""
-        return np.argsort(-self.main.scores[:, number], kind="stable")[:top]
+    def retrieved(self, top: int) -> dict[str, list[Returned]]:
+        """For each shown class the rows that fit it best by the first model, best first."""
+        found = {}
+        for number in self.shown:
+            best = np.argsort(-self.main.scores[:, number], kind="stable")[:top].tolist()
+            name = str(self.names[number])
+            found[self.titles[name]] = [
+                Returned(
+                    int(self.data.unseen_rows[k]),
+                    self.titles[str(self.y[k])],
+                    bool(self.y[k] == name),
+                )
+                for k in best
+            ]
+        return found
 
     def similarities(self) -> dict[str, np.ndarray]:
         """Cosines between the shown classes: of descriptions, of mean codes of rows."""
@@ -127,7 +148,7 @@ class Measurements:
         np.fill_diagonal(shares, 0)
         best = np.argsort(-shares, axis=None, kind="stable")[:most]
         return [
-            (self.names[a], self.names[b], int(counts[a, b]), float(shares[a, b]))
+            (str(self.names[a]), str(self.names[b]), int(counts[a, b]), float(shares[a, b]))
             for a, b in zip(*np.unravel_index(best, shares.shape), strict=True)
             if shares[a, b] > 0
         ]

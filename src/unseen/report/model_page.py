@@ -126,15 +126,10 @@ def _retrieval(found: Measurements, pictures: RowPictures, top: int, folder: Pat
     )
     if not pictures.any:
         return says + _returned_table(found, top)
-    strips = []
-    for k in found.shown:
-        rows = found.retrieved(k, top)
-        cells = [
-            (pictures.uri(found.data.unseen_rows[r]), bool(found.y[r] == found.names[k]),
-             f"row {found.data.unseen_rows[r]}: {found.titles[found.y[r]]}")
-            for r in rows
-        ]  # fmt: skip
-        strips.append((found.titles[found.names[k]], cells))
+    strips = [
+        (title, [(pictures.uri(r.row), r.right, f"row {r.row}: {r.title}") for r in returned])
+        for title, returned in found.retrieved(top).items()
+    ]
     publish_png(figures.gallery(found, pictures, top), folder)
     return (
         says
@@ -147,14 +142,10 @@ def _retrieval(found: Measurements, pictures: RowPictures, top: int, folder: Pat
 
 def _returned_table(found: Measurements, top: int) -> str:
     """Where rows have no pictures: their numbers, and what the false returns are."""
-    rows = []
-    for k in found.shown:
-        cells = [
-            f"{found.data.unseen_rows[r]}"
-            + ("" if found.y[r] == found.names[k] else f" ✕ {found.titles[found.y[r]]}")
-            for r in found.retrieved(k, top)
-        ]
-        rows.append([found.titles[found.names[k]], *cells])
+    rows = [
+        [title, *(f"{r.row}" if r.right else f"{r.row} ✕ {r.title}" for r in returned)]
+        for title, returned in found.retrieved(top).items()
+    ]
     columns = ["class", *(f"row {place + 1}" for place in range(len(rows[0]) - 1))]
     note = html.paragraph("A cross marks a false return and the class that it is of.", note=True)
     return html.table(columns, rows, numbers=False) + note

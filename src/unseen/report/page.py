@@ -38,6 +38,7 @@ details > summary { cursor: pointer; margin: .6rem 0; }
 .gallery { display: grid; grid-template-columns: minmax(6rem, 9rem) 1fr; gap: .7rem;
            align-items: center; }
 @media (min-width: 860px) { .gallery.many { grid-template-columns: 7rem 1fr 7rem 1fr; }
+  .gallery.many strong { font-size: .85rem; line-height: 1.3; }
   .gallery.many img { width: 62px; } .gallery.many .strip { gap: .25rem; } }
 .gallery strong { overflow-wrap: anywhere; }
 .gallery .strip { display: flex; gap: .5rem; }

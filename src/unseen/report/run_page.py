@@ -118,8 +118,9 @@ def _bench_command(records: Sequence[Record]) -> str:
 
 
 def _sweep(record: Record) -> Sweep:
-    fields = {f: record[f] for f in _SWEEP}
-    return Sweep(**fields | {"values": tuple(record["values"])})
+    fields: dict[str, Any] = {f: record[f] for f in _SWEEP}
+    fields["values"] = tuple(record["values"])
+    return Sweep(**fields)
 
 
 def _swept(sweep: Sweep, records: Sequence[Record], number: int, folder: Path) -> str:
