@@ -22,13 +22,13 @@ from unseen.report import page as html
 
 _TOP = 5
 SHOWN = ("jlse", "eszsl", "ale", "sae", "conse", "dap")
-# Every tenth of the 120 ways to choose three digits, so that slow methods take part too.
-SPLITS = digit_splits()[::10]
+# Every twentieth of the 120 ways to choose three digits, so that slow methods take part too.
+SPLITS = digit_splits()[::20]
 
 
 @dataclass(frozen=True)
 class DemoRow:
-    """One method on the fixed split, and its mean over the twelve splits of `SPLITS`."""
+    """One method on the fixed split, and its mean over those of `SPLITS`."""
 
     method: str
     evaluation: Evaluation
