@@ -160,15 +160,15 @@ def test_the_numbers_are_right(shown: Demo, method: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["eszsl", "conse"])
-def test_the_mean_over_twelve_splits_is_right(shown: Demo, method: str) -> None:
+def test_the_mean_over_splits_is_right(shown: Demo, method: str) -> None:
     digits = load_digits_zero_shot()
     scores = []
-    for triple in digit_splits()[::10]:
+    for triple in digit_splits()[::20]:
         test = np.isin(digits.y, triple)
         model = METHODS[method]().fit(digits.X[~test], digits.y[~test], classes=digits.classes)
         scores.append(balanced_accuracy_score(digits.y[test], model.predict(digits.X[test])))
     row = next(row for row in shown.result.rows if row.method == method)
-    assert len(scores) == 12
+    assert len(scores) == 6
     assert row.mean_over_splits == pytest.approx(np.mean(scores))
     assert row.deviation_over_splits == pytest.approx(np.std(scores))
 
