@@ -22,7 +22,8 @@ FASTMATH = {"reassoc", "contract", "nsz"}
 
 def _box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
     """(whether y_i = +1, bound of dual i, its ridge) from those of a pair of weight one."""
-    raise NotImplementedError
+    box = _box_of_class if np.ndim(label) == 0 else _box_of_signs
+    return box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg)
 
 
 @overload(_box, jit_options={"fastmath": FASTMATH})
