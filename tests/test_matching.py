@@ -295,7 +295,7 @@ def test_class_models_decide_on_pairs_too() -> None:
     model = JLSE(**FAST).fit(*zero_shot.training_set(), classes=zero_shot.classes)
     table, (X, y) = zero_shot.classes.select(zero_shot.unseen), zero_shot.unseen_set()
     Y = np.where(table.names == y[:, None], 1, -1)
-    with pytest.raises(InputError, match="fitted on class labels.*cold=None"):
+    with pytest.raises(InputError, match=r"fitted on class labels.*cold=None"):
         model.calibrate(table.vectors, X, Y)
     model.calibrate(table.vectors, X, Y, cold=None, goal="balanced")
     assert f1(model.predict_pairs(table.vectors, X), Y) > 0.6
