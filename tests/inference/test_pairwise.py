@@ -31,14 +31,14 @@ def joint_scores(model: JLSE, data: Any, X: np.ndarray) -> np.ndarray:
     p = model.get_params()
     S = model.class_scaling_(data.classes.select(model.classes_).vectors)
     fits = p["test_source_fit"], p["test_target_fit"]
-    terms = [
+    source, target = (
         DictionaryTerm(model.source_dictionary_.astype(float), p["source_shrinkage"] * fits[0],
                        fits[0], p["source_set"]),
         DictionaryTerm(model.target_dictionary_.astype(float), p["target_shrinkage"] * fits[1],
                        fits[1]),
-    ]  # fmt: skip
+    )  # fmt: skip
     W = Bilinear(model.similarity_.astype(float), model.bias_, loss=p["loss"], link="saturating")
-    return Joint(*terms, W).scores(S, scaled_rows(X, model.scaling_))
+    return Joint(source, target, W).scores(S, scaled_rows(X, model.scaling_))
 
 
 @pytest.mark.parametrize("source_set", SETS)

@@ -46,7 +46,7 @@ def written_out(
         y = t.labels[j, i] if t.labels.ndim == 2 else (1 if t.labels[j] == i else -1)
         omega = abs(y) * (w.pairs.pos if y > 0 else w.pairs.neg)
         omega *= 1.0 if w.pairs.rows is None else w.pairs.rows[j]
-        loss = loss_of(np.sign(y) * float(z_s @ W @ z_t + p.b), w.loss)
+        loss = loss_of(float(np.sign(y) * (z_s @ W @ z_t + p.b)), w.loss)
         total += 0.5 * fit / (len(X) * len(S)) + omega * loss
     penalty = np.sum(W**2) + ((p.b / w.bias_scale) ** 2 if w.bias_scale > 0 else 0.0)
     return float(total + 0.5 * w.similarity * penalty)
@@ -137,11 +137,11 @@ def test_one_class_and_one_row_are_algorithm_2(source_set: str, loss: str) -> No
     X = scaled_rows(relaxed.rows.X, relaxed.rows.scaling)
     same = sum(objective(relaxed.S, X, relaxed.labels, codes, relaxed.weights))
     assert coupled.objective().total == pytest.approx(same)
-    coupled.run(100, tol=1e-8)
+    coupled.run(300, tol=1e-9)
     relaxed.run(300, tol=1e-9)
     J = relaxed.history[-1].total
     if loss == "squared_hinge":
-        assert coupled.objective().total == pytest.approx(J, rel=1e-3)
+        assert coupled.objective().total == pytest.approx(J, rel=1e-4)
     assert coupled.objective().total <= J * (1 + 1e-6)
 
 

@@ -20,7 +20,34 @@ from unseen.solvers.labels import is_class, pair
 FASTMATH = {"reassoc", "contract", "nsz"}
 
 
-def _screen(a, s, label, w_pos, w_neg, squared, free):
+def _box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
+    """(whether y_i = +1, bound of dual i, its ridge) from those of a pair of weight one."""
+    box = _box_of_class if np.ndim(label) == 0 else _box_of_signs
+    return box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg)
+
+
+@overload(_box, jit_options={"fastmath": FASTMATH})
+def _choose_box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
+    return _box_of_class if is_class(label) else _box_of_signs
+
+
+def _box_of_class(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
+    own = i == label
+    return own, (cap_pos if own else cap_neg), (ridge_pos if own else ridge_neg)
+
+
+def _box_of_signs(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
+    positive, size = label[i] > 0, np.float64(abs(label[i]))
+    if size == 0:  # unknown: no room, not the infinite one of a squared hinge times zero
+        return positive, 0.0, 0.0
+    return (
+        positive,
+        size * (cap_pos if positive else cap_neg),
+        (ridge_pos if positive else ridge_neg) / size,
+    )
+
+
+def _screen(a, s, label, cap_pos, cap_neg, free):
     """free[i] = 0 where dual i sits at a bound and its gradient keeps it there (branch-free, so it
     vectorises).
     """
@@ -28,19 +55,12 @@ def _screen(a, s, label, w_pos, w_neg, squared, free):
 
 
 @overload(_screen, jit_options={"fastmath": FASTMATH})
-def _choose_screen(a, s, label, w_pos, w_neg, squared, free):
+def _choose_screen(a, s, label, cap_pos, cap_neg, free):
     return _screen_class if is_class(label) else _screen_signs
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
-def _cap(omega, squared, dtype):
-    """The bound on a dual: omega, or none for the squared hinge."""
-    return dtype(np.inf) if squared and omega > 0 else dtype(omega)
-
-
-def _screen_class(a, s, label, w_pos, w_neg, squared, free):
+def _screen_class(a, s, label, cap_pos, cap_neg, free):
     one, zero = s.dtype.type(1), s.dtype.type(0)
-    cap_pos, cap_neg = _cap(w_pos, squared, s.dtype.type), _cap(w_neg, squared, s.dtype.type)
     for i in range(a.shape[0]):
         free[i] = not (((a[i] >= zero) & (s[i] <= -one)) | ((a[i] <= -cap_neg) & (s[i] >= -one)))
     if label >= 0:
@@ -49,12 +69,11 @@ def _screen_class(a, s, label, w_pos, w_neg, squared, free):
         )
 
 
-def _screen_signs(a, s, label, w_pos, w_neg, squared, free):
+def _screen_signs(a, s, label, cap_pos, cap_neg, free):
     one, zero = s.dtype.type(1), s.dtype.type(0)
     for i in range(a.shape[0]):
-        positive, omega = pair(label, i, w_pos, w_neg)
+        positive, cap, _ = _box(label, i, cap_pos, cap_neg, zero, zero)
         alpha, margin = (a[i], s[i]) if positive else (-a[i], -s[i])
-        cap = _cap(omega, squared, s.dtype.type)
         free[i] = not (((alpha <= zero) & (margin >= one)) | ((alpha >= cap) & (margin <= one)))
 
 
@@ -70,15 +89,18 @@ def ascend_row(a, s, label, gram, step, const, w_pos, w_neg, squared, free):
     """
     dtype = s.dtype.type
     zero, one, step, const = dtype(0), dtype(1), dtype(step), dtype(const)
-    _screen(a, s, label, w_pos, w_neg, squared, free)
+    ridge_pos = dtype(0.5 / w_pos) if squared and w_pos > 0 else zero
+    ridge_neg = dtype(0.5 / w_neg) if squared and w_neg > 0 else zero
+    cap_pos = dtype(np.inf) if ridge_pos > zero else dtype(w_pos)
+    cap_neg = dtype(np.inf) if ridge_neg > zero else dtype(w_neg)
+    _screen(a, s, label, cap_pos, cap_neg, free)
     moved = 0
     for i in range(a.shape[0]):
         if not free[i]:
             continue
-        positive, omega = pair(label, i, w_pos, w_neg)
-        cap = _cap(omega, squared, dtype)
+        positive, cap, ridge = _box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg)
+        cap, ridge = dtype(cap), dtype(ridge)
         lo, hi = (zero, cap) if positive else (-cap, zero)
-        ridge = dtype(0.5 / omega) if squared and omega > 0 else zero
         g = (one if positive else -one) - s[i] - ridge * a[i]
         curvature = gram[i, i] * step + const + ridge
         if curvature > zero:

@@ -17,6 +17,7 @@ from unseen.solvers.solution import finish, relative
 
 FASTMATH = {"reassoc", "contract", "nsz"}
 EPOCHS_BETWEEN_CHECKS = 5
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class PairFeatures(NamedTuple):
@@ -89,21 +90,31 @@ def _penalty(p, W, b):
     return 0.5 * p.lam * float(square)
 
 
-def pair_losses(block, W, b, squared):
-    """sum omega loss over the pairs of a block."""
-    s = np.einsum("jih,jih->ji", block.Zs @ W, block.Zt) + b
-    slack = np.maximum(1.0 - block.Y * s.astype(np.float64), 0.0)
-    return float(
-        np.sum(np.where(block.Y != 0, block.omega, 0.0) * (slack**2 if squared else slack))
-    )
+def _scores(block, W, b):
+    return np.einsum("jih,jih->ji", block.Zs @ W, block.Zt).astype(np.float64) + b
 
 
-def _primal(p, points):
-    """The block objective at each (W, b) of `points`, in one pass over the pairs."""
-    values = np.array([_penalty(p, W, b) for W, b in points])
+def _primal(p, old, new):
+    """The block objective at some points on the way from old to new (W, b), in one pass over the
+    pairs: scores are linear in it.
+    """
+    points = [_between(old, new, share) for share in SHARES]
+    values = np.array([_penalty(p, *point) for point in points])
     for block in p.blocks():
-        values += [pair_losses(block, W, b, p.squared) for W, b in points]
-    return values
+        omega = np.where(block.Y != 0, block.omega, 0.0)
+        s_old, s_new = _scores(block, *old), _scores(block, *new)
+        for k, share in enumerate(SHARES):
+            slack = np.maximum(1.0 - block.Y * (s_old + share * (s_new - s_old)), 0.0)
+            values[k] += np.vdot(omega, slack**2 if p.squared else slack)
+    best = int(np.argmin(values))
+    return points[best], float(values[best])
+
+
+def _between(old, new, share):
+    """`share` of the way from old to new (W, b)."""
+    if share in (0.0, 1.0):
+        return new if share else old
+    return old[0] + old[0].dtype.type(share) * (new[0] - old[0]), old[1] + share * (new[1] - old[1])
 
 
 def _from_duals(p, shape, dtype):
@@ -134,14 +145,11 @@ def fit_pair_similarity(
     p = _Problem(blocks, A, float(lam), float(bias_scale) ** 2, loss == "squared_hinge")
     for block in blocks():
         clip_pair_duals(A[block.rows], block.Y, block.omega, p.squared)
-    best, value, lower, n_epochs, history = (W, float(b)), None, -np.inf, 0, []
+    best, lower, n_epochs, history = (W, float(b)), -np.inf, 0, []
     while True:
         now, now_b, linear = _from_duals(p, W.shape, dtype)
         lower = max(lower, linear - _penalty(p, now, now_b))
-        values = _primal(p, [(now, now_b)] if value is not None else [best, (now, now_b)])
-        value = values[0] if value is None else value
-        if values[-1] < value:
-            best, value = (now, now_b), float(values[-1])
+        best, value = _primal(p, best, (now, now_b))
         history.append((n_epochs, float(value), float(value - lower)))
         if value - lower <= tol * value or n_epochs >= max_epochs:
             break

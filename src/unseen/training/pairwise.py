@@ -84,7 +84,6 @@ class PairwiseTraining:
     ----------
     S, rows, labels, weights, options : as in `Training`; `labels` may also be a matrix of signs.
     start : where B, D, W and b start; its Zs are among the codes a pair may start from.
-    duals : signed duals (N x C) that belong to W, if they are at hand.
     block_bytes, kept_bytes : size of a block of pairs, and of what is kept between passes.
     """
 
@@ -96,7 +95,6 @@ class PairwiseTraining:
         weights: Weights,
         options: Options,
         start: Codes,
-        duals: np.ndarray | None = None,
         *,
         block_bytes: int = BLOCK_BYTES,
         kept_bytes: int = KEPT_BYTES,
@@ -106,8 +104,7 @@ class PairwiseTraining:
         self.parameters = Parameters(start.B, start.D, start.W, float(start.b))
         self._block_bytes, self._kept_bytes = block_bytes, kept_bytes
         self._starts = (start.Zs,)
-        shape = (rows.n_rows, len(S))
-        self._duals = np.zeros(shape, start.W.dtype) if duals is None else duals
+        self._duals = np.zeros((rows.n_rows, len(S)), start.W.dtype)
         self.n_rounds = 0
         self._pass = _Pass(self, self.parameters)
         self.history = [self._pass.parts]
@@ -115,10 +112,9 @@ class PairwiseTraining:
     @classmethod
     def after(cls, training: Training, **options: Any) -> Self:
         """Algorithm 1 from where Algorithm 2 is."""
-        state = training._states.get("W")
         return cls(
             training.S, training.rows, training.labels, training.weights, training.options,
-            training.codes, None if state is None else state.duals, **options,
+            training.codes, **options,
         )  # fmt: skip
 
     def objective(self) -> ObjectiveParts:
