@@ -131,9 +131,7 @@ def test_class_labels_and_their_signs_train_alike(loss: str) -> None:
     assert by_sign.error() == by_class.error()
     for training in (by_class, by_sign):
         training.run(2)
-    np.testing.assert_allclose(
-        np.array(by_sign.history), np.array(by_class.history), rtol=1e-4
-    )
+    np.testing.assert_allclose(np.array(by_sign.history), np.array(by_class.history), rtol=1e-4)
     scores = by_class.Zt @ by_class.W.T @ by_class.Zs.T
     found = by_sign.Zt @ by_sign.W.T @ by_sign.Zs.T
     np.testing.assert_allclose(found, scores, atol=1e-3 * np.ptp(scores))
