@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unseen.errors import counted
+from unseen.progress import listening
 from unseen.protocols import Evaluation
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
@@ -72,12 +73,12 @@ def percent(share: float) -> str:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on standard error that something is under way, if a person is there to see it."""
+    """Show on standard error what is under way and its step, if a person is there to see it."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
         return
-    with console.status(what):
+    with console.status(what) as status, listening(lambda step: status.update(f"{what}: {step}")):
         yield
 
 

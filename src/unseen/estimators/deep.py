@@ -17,6 +17,7 @@ from unseen.classes import ClassTable
 from unseen.errors import require
 from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
 from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.progress import tell
 
 
 class DeepEmbedding(ZeroShotClassifier):
@@ -116,6 +117,7 @@ class DeepEmbedding(ZeroShotClassifier):
         size = max(1, min(self.batch_size, labels.size // 10))
         history = []
         for n_pass in range(self.max_iter):
+            tell(f"pass {n_pass + 1} of {self.max_iter}")
             losses = []
             for batch in np.array_split(rng.permutation(order), -(-labels.size // size)):
                 done = (n_pass + len(losses) * size / labels.size) / self.max_iter

@@ -26,6 +26,7 @@ from unseen.model.objective import Codes, Weights
 from unseen.model.terms import LOSSES
 from unseen.pairs import label_weights, pair_weights
 from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.progress import tell
 from unseen.row_kernel import RowKernel
 from unseen.selection import ClassHoldout
 from unseen.solvers.source_codes import SETS
@@ -281,6 +282,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
             table.vectors, self.unit_classes, self.center_classes
         )
         S = self.class_scaling_(table.vectors).astype(X.dtype)
+        tell("features of rows, dictionary D")
         rows = self._training_rows(X)
         D = target_dictionary(rows, self.n_target_atoms, self.random_state)
         found = checkpoint.state("rounds")
@@ -290,6 +292,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
             n_rounds = self._choose_rounds(rows, labels, S, D, checkpoint)
         else:
             n_rounds = self.max_iter
+        tell("first codes and W")
         training = self._start(S, rows, labels, D, found)
 
         def after_block(n_round: int, block: str, codes: Codes) -> None:
@@ -300,8 +303,10 @@ class JLSE(PairMatching, ZeroShotClassifier):
         checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
         training.run(n_rounds, self.tol, after_block)
         if self.ranking:
+            tell("ranking")
             training.fit_ranking(self.ranking)
         self._keep(training)
+        tell("calibration")
         self.calibration_ = (
             learn_calibration(training, D, self._start, self._latent, self.random_state)
             if self.calibration == "holdout" and labels.ndim == 1

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
 from unseen.preprocessing import ClassScaling, RowScaling, sum_of_squares
+from unseen.progress import tell
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.threads import threads_for
 
@@ -205,8 +206,9 @@ class Margins:
     def alternate(self, n_rounds: int, n_steps: int) -> list[float]:
         """Learn w and V in turn; the objective at the start and after each of them."""
         history = [self.by_weights(self.w)[0]]
-        for _ in range(n_rounds):
+        for n_round in range(1, n_rounds + 1):
             for name, part in (("w", self.by_weights), ("V", self.by_vectors)):
+                tell(f"round {n_round} of {n_rounds}: {name}")
                 before = getattr(self, name)
                 found = _minimise(part, before, n_steps)
                 # Rounding to float32 may undo a step that was small already.

@@ -13,6 +13,7 @@ import numpy as np
 
 from unseen.blocks import row_blocks
 from unseen.model.objective import Codes, ObjectiveParts, Weights, joint_objective
+from unseen.progress import tell
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.ranking_similarity import fit_ranking_similarity
 from unseen.solvers.similarity import Similarity, SimilarityState, fit_similarity
@@ -226,6 +227,7 @@ class Training:
         if self.n_blocks == 0:
             self.n_rounds += 1
         for name, update in list(blocks.items())[self.n_blocks :]:
+            tell(f"round {self.n_rounds}: {name}")
             update()
             self.n_blocks = (self.n_blocks + 1) % len(blocks)
             if callback is not None:

@@ -19,6 +19,7 @@ from unseen.errors import InputError
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking
 from unseen.preprocessing import RowScaling, sum_of_squares
+from unseen.progress import tell
 from unseen.selection import ClassHoldout
 
 # AdaGrad moves no weight by more than the rate in a step; this share of the radius that holds the
@@ -201,6 +202,7 @@ def minimise(
     rng = np.random.default_rng(schedule.random_state)
     history = [problem.objective(start)]
     for n_passes in range(1, schedule.max_iter + 1):
+        tell(f"pass {n_passes} of at most {schedule.max_iter}")
         for numbers in _batches(rng, problem.index.size, schedule.batch_size):
             descent.step(problem.gradient(descent.weights, numbers))
         kept = prune(n_passes, descent.average) if prune else None
