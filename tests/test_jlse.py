@@ -57,6 +57,21 @@ def test_the_paper_has_the_choices_of_the_paper(data: Any) -> None:
         assert getattr(paper, name) == value, name
 
 
+@pytest.mark.parametrize("source_set", ["affine", "simplex"])
+def test_algorithm_1_is_a_way_to_train(data: Any, source_set: str) -> None:
+    given = {"source_set": source_set, "row_kernel": "linear", "max_iter": 2}
+    coupled, alone = (fit(data, training=t, **given) for t in ("pairwise", "instance"))
+    X, y = data.unseen_set()
+    assert coupled.n_iter_ == 2
+    assert np.all(np.diff(coupled.history_[:, -1]) < 0)
+    # At the parameters from which both begin, codes of pairs can only lower the objective.
+    assert coupled.history_[0, -1] < alone.history_[0, -1]
+    assert np.abs(coupled.similarity_ - alone.similarity_).max() > 1e-3
+    assert per_class_accuracy(y, coupled.predict(X)) > 0.6
+    with pytest.raises(InputError, match="early_stopping"):
+        fit(data, training="pairwise", early_stopping=True)
+
+
 def test_the_paper_runs_as_the_paper_says(data: Any) -> None:
     model = JLSE.paper().fit(*data.training_set(), classes=data.classes)
     assert model.bias_ == model.test_bias_ == 0

@@ -10,31 +10,32 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import (
-    ZeroShotClassifier,
-    check_number,
-    check_positive,
-    check_whole,
-)
+from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.explanation import Explanation, explain
+from unseen.estimators.jlse_parameters import (
+    DEFAULT_GRID,
+    PAPER,
+    PAPER_GRID,
+    TEST_TIME,
+    check_parameters,
+)
 from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Away, margin_bias
 from unseen.inference.latent import Candidates, Latent, TestTime
 from unseen.inference.pairwise import latent_of
 from unseen.metrics import per_class_accuracy
 from unseen.model.objective import Codes, Weights
-from unseen.model.terms import LOSSES
-from unseen.pairs import label_weights, pair_weights
+from unseen.pairs import label_weights
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.progress import tell
 from unseen.row_kernel import RowKernel
 from unseen.selection import ClassHoldout
-from unseen.solvers.source_codes import SETS
 from unseen.threads import threads_for
 from unseen.training.alternating import Options, Training
 from unseen.training.calibration import learn_calibration
 from unseen.training.checkpoint import Checkpoint
 from unseen.training.initialize import source_dictionary, target_dictionary
+from unseen.training.pairwise import PairwiseTraining
 from unseen.training.rows import TrainingRows
 
 # First guess of λ_W by the number of axes of the labels: of classes, of pairs.
@@ -42,10 +43,6 @@ _AUTO_PENALTY = {1: 4e-5, 2: 1e-2}
 # Algorithm 4 is cheap, and what it finds for a class should not depend on the other candidates.
 _TEST_TOL = 1e-4
 _MOST_KEPT = 8
-_TEST_TIME = frozenset(
-    ("inference", "test_embedding", "test_source_fit", "test_target_fit", "class_offset",
-     "decision", "link")
-)  # fmt: skip
 
 
 class JLSE(PairMatching, ZeroShotClassifier):
@@ -77,7 +74,9 @@ class JLSE(PairMatching, ZeroShotClassifier):
     row_kernel : "gauss" puts D among the features of a Gaussian kernel (of `kernel_width` median
         distances, from `n_landmarks` training rows); "linear" among the rows themselves (the
         paper).
-    max_iter : rounds of Algorithm 2; 0 leaves the codes as they begin ("init." in the paper).
+    training : "instance" for Algorithm 2; or "pairwise" for Algorithm 1, where each pair of a class
+        and a row has codes of its own: for small data, as it costs C times as much.
+    max_iter : rounds of training; 0 leaves the codes as they begin ("init." in the paper).
     tol : stop when a round lowers J by less than this share.
     early_stopping : choose the number of rounds, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
@@ -109,8 +108,9 @@ class JLSE(PairMatching, ZeroShotClassifier):
     ----------------------
     source_dictionary_, target_dictionary_, similarity_, bias_ : B, D, W and b.
     source_codes_, target_codes_ : Zs (C x h_s) and Zt (N x h_t) of the training data.
-    history_ : J and its parts, one row a round: source, target, pairs, penalty, total.
-    n_iter_ : rounds of Algorithm 2 that were run.
+    history_ : J (G in Algorithm 1) and its parts, one row a round: source, target, pairs, penalty,
+        total.
+    n_iter_ : rounds of training that were run.
     """
 
     def __init__(
@@ -131,6 +131,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
         row_kernel: str = "gauss",
         kernel_width: float = 0.8,
         n_landmarks: int = 1600,
+        training: str = "instance",
         max_iter: int = 2,
         tol: float = 0.0,
         early_stopping: bool = False,
@@ -169,6 +170,7 @@ class JLSE(PairMatching, ZeroShotClassifier):
         self.row_kernel = row_kernel
         self.kernel_width = kernel_width
         self.n_landmarks = n_landmarks
+        self.training = training
         self.max_iter = max_iter
         self.tol = tol
         self.early_stopping = early_stopping
@@ -195,31 +197,11 @@ class JLSE(PairMatching, ZeroShotClassifier):
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
         """JLSE with the choices of the paper; further parameters go on top."""
-        choices = {
-            "source_set": "simplex",
-            "row_kernel": "linear",
-            "loss": "hinge",
-            "positive_weight": "uniform",
-            "balance": 0.0,
-            "fit_bias": False,
-            "center": False,
-            "center_classes": False,
-            "dictionary_inertia": 0.0,
-            "test_target_fit": 20.0,
-            "test_margin": None,
-            "class_offset": 0.0,
-            "similarity_penalty": 1e-5,
-        }
-        return cls(**{**choices, **parameters})
+        return cls(**{**PAPER, **parameters})
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
-        return {
-            "similarity_penalty": ["auto", 2e-5, 1e-4],
-            "max_iter": [0, 2],
-            "test_embedding": ["init", "algorithm 4"],
-            "test_source_fit": [0.3, 1.0, 2.0],
-        }
+        return {name: list(values) for name, values in DEFAULT_GRID.items()}
 
     @classmethod
     def paper_grid(cls) -> dict[str, list[Any]]:
@@ -228,21 +210,13 @@ class JLSE(PairMatching, ZeroShotClassifier):
         λ2s and λ1s/λ2s, λ_W, the size of D, the rounds of Algorithm 2, and λ2s and λ2t in
         Algorithm 4, which set the weight of its hinges.
         """
-        return {
-            "source_fit": [0.2, 2.0],
-            "source_shrinkage": [0.1, 1.0],
-            "similarity_penalty": [1e-5, 4e-5, 2e-4],
-            "n_target_atoms": [200, 800],
-            "max_iter": [0, 2],
-            "test_source_fit": [0.3, 1.0],
-            "test_target_fit": [3.0, 20.0],
-        }
+        return {name: list(values) for name, values in PAPER_GRID.items()}
 
     @property
     def test_time_parameters(self) -> frozenset[str]:
         # Both of these use codes of test time while they fit.
         learned = self.calibration == "holdout" and self.generalized
-        return frozenset() if self.early_stopping or learned else _TEST_TIME
+        return frozenset() if self.early_stopping or learned else TEST_TIME
 
     # -- training -------------------------------------------------------------------------------
 
@@ -301,7 +275,10 @@ class JLSE(PairMatching, ZeroShotClassifier):
                 sys.stderr.write(f"JLSE round {n_round}: J = {training.objective().total:.6g}\n")
 
         checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
-        training.run(n_rounds, self.tol, after_block)
+        if self.training == "pairwise":
+            self._couple(training, n_rounds)
+        else:
+            training.run(n_rounds, self.tol, after_block)
         if self.ranking:
             tell("ranking")
             training.fit_ranking(self.ranking)
@@ -312,6 +289,16 @@ class JLSE(PairMatching, ZeroShotClassifier):
             if self.calibration == "holdout" and labels.ndim == 1
             else float(0.0 if self.calibration in (None, "holdout") else self.calibration)
         )
+
+    def _couple(self, training: Training, n_rounds: int) -> None:
+        """Algorithm 1 from where `training` is, which then has its parameters."""
+        coupled = PairwiseTraining.after(training)
+        coupled.run(n_rounds, self.tol)
+        if self.verbose:
+            for k, parts in enumerate(coupled.history):
+                sys.stderr.write(f"JLSE round {k} of Algorithm 1: G = {parts.total:.6g}\n")
+        training.adopt(*coupled.parameters)
+        training.history, training.n_rounds = coupled.history, coupled.n_rounds
 
     def _training_rows(self, X: np.ndarray) -> TrainingRows:
         """Training rows in the space in which D lies: as they are, or features of the kernel."""
@@ -514,48 +501,13 @@ class JLSE(PairMatching, ZeroShotClassifier):
             top,
         )
 
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
     def _set_classes(self, table: ClassTable, seen: np.ndarray) -> None:
         super()._set_classes(table, seen)
         if self.generalized:
             self.classes_ = np.sort(table.names)
-
-    def _check_parameters(self) -> None:
-        for name in ("source_fit", "target_fit", "test_source_fit", "test_target_fit", "block_tol",
-                     "kernel_width"):  # fmt: skip
-            check_positive(getattr(self, name), name)
-        for name in ("source_shrinkage", "target_shrinkage", "tol", "dictionary_inertia",
-                     "class_offset"):  # fmt: skip
-            check_number(getattr(self, name), name, 0)
-        check_number(self.balance, "balance", 0, 1)
-        check_number(self.ranking, "ranking", 0, 1)
-        if self.ranking and self.loss != "squared_hinge":
-            raise InputError("ranking needs loss='squared_hinge': its W step is for smooth losses")
-        check_whole(self.n_target_atoms, "n_target_atoms", 1)
-        check_whole(self.n_landmarks, "n_landmarks", 2)
-        check_whole(self.max_iter, "max_iter", 0)
-        if self.source_set != "simplex":
-            check_positive(self.source_shrinkage, f"source_shrinkage of {self.source_set} codes")
-        if self.n_source_atoms is not None:
-            check_whole(self.n_source_atoms, "n_source_atoms", 1)
-        if self.similarity_penalty != "auto":
-            check_positive(self.similarity_penalty, "similarity_penalty")
-        if self.test_margin is not None:
-            check_number(self.test_margin, "test_margin", 0, 1)
-        if self.calibration not in (None, "holdout"):
-            check_number(self.calibration, "calibration")
-        pair_weights(1, 2, self.positive_weight)
-        choices = {
-            "source_set": SETS,
-            "loss": LOSSES,
-            "row_kernel": ("gauss", "linear"),
-            "inference": ("instance", "pairwise"),
-            "test_embedding": ("algorithm 4", "init"),
-            "decision": (1, 2),
-            "link": ("margin", "saturating"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
 
 
 def _as_row(x: Any) -> Any:

@@ -249,6 +249,14 @@ class Training:
         stalled = self.n_rounds > 0 and before - now <= tol * abs(before)
         return stalled or self.n_rounds >= max_rounds
 
+    def adopt(self, B: np.ndarray, D: np.ndarray, W: np.ndarray, b: float) -> None:
+        """Parameters from elsewhere, and the codes of classes and rows that suit them."""
+        self.B, self.D, self.W, self.b = B, D, W, b
+        self._states.clear()
+        self._project()
+        self.fit_source_codes()
+        self.fit_target_codes()
+
     # -- on disk --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:

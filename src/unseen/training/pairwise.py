@@ -17,6 +17,7 @@ import numpy as np
 from unseen.blocks import BLOCK_BYTES, row_blocks
 from unseen.model.objective import Codes, ObjectiveParts, Weights
 from unseen.model.terms import pair_loss
+from unseen.progress import tell
 from unseen.solvers.dictionary import fit_target_dictionary
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
@@ -130,6 +131,7 @@ class PairwiseTraining:
         old, self.n_rounds = self.parameters, self.n_rounds + 1
         new = old
         for name, update in {"B": self._step_B, "D": self._step_D, "W": self._step_W}.items():
+            tell(f"round {self.n_rounds} of Algorithm 1: {name}")
             new = new._replace(**update())
             if callback is not None:
                 callback(self.n_rounds, name, new)
