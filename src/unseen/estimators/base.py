@@ -99,12 +99,14 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
                 "the class table describes every seen class by the same vector, so nothing can be "
                 "learned from it"
             )
-        self.training_data_ = {
-            "rows": X.shape[0],
-            "columns": X.shape[1],
-            "sha256": data_checksum(X, labels, table),
-        }
-        self._fit(X, np.searchsorted(seen, labels), seen_table)
+        checksum = data_checksum(X, labels, table)
+        return self._train(X, np.searchsorted(seen, labels), seen_table, checksum)
+
+    def _train(self, X: np.ndarray, labels: np.ndarray, table: ClassTable, checksum: str) -> Self:
+        """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
+        rows, columns = X.shape
+        self.training_data_ = {"rows": rows, "columns": columns, "sha256": checksum}
+        self._fit(X, labels, table)
         # As in a model file: sums over arrays that lie otherwise end in other last bits.
         for name, value in vars(self).items():
             if name.endswith("_") and isinstance(value, np.ndarray):

@@ -233,11 +233,8 @@ class JLSE(PairMatching, ZeroShotClassifier):
         stopped, by Ctrl-C or for good, goes on from it to the same result when it is called again
         with the same data and parameters. The file stays: remove it when the model is saved.
         """
-        self._checkpoint_path = checkpoint
-        try:
+        with self._keeping(checkpoint):
             return super().fit(X, y, classes)
-        finally:
-            del self._checkpoint_path
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen.checksums import data_checksum
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier, float_types
@@ -16,9 +18,10 @@ from unseen.inference.latent import TestTime
 from unseen.inference.threshold import GOALS, METHODS, best_threshold, fit_curve, on_curve
 from unseen.pair_labels import pair_labels
 from unseen.pair_splits import cold_start_splits
+from unseen.training.checkpoint import Resumable
 
 
-class PairMatching(ZeroShotClassifier):
+class PairMatching(Resumable, ZeroShotClassifier):
     """The binary problem behind zero-shot learning: do a source and a target describe one thing?
 
         F(x_s, x_t) ≥ θ  →  Ident, else Diff                                            (Eq. 1)
@@ -38,7 +41,14 @@ class PairMatching(ZeroShotClassifier):
     pair_curve_: dict[str, Any]
 
     def fit_pairs(
-        self, S: Any, X: Any, Y: Any, weights: Any = None, *, disjoint: bool = False
+        self,
+        S: Any,
+        X: Any,
+        Y: Any,
+        weights: Any = None,
+        *,
+        disjoint: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from labels of pairs of C sources and N targets by Algorithm 2.
 
@@ -57,6 +67,7 @@ class PairMatching(ZeroShotClassifier):
             embedded by Algorithm 4, whose premise this is, and scored by the decision chosen;
             otherwise by the data fit, and by the similarity alone: -log p_B and -log p_D are the
             same for Ident and Diff.
+        checkpoint : a file that keeps the state of training, as in `fit`.
 
         Labels are kept as an N x C array of one byte a pair, with weights as floats.
         """
@@ -70,7 +81,8 @@ class PairMatching(ZeroShotClassifier):
         if np.ptp(table.vectors, axis=0).max() == 0:
             raise InputError("S describes every source by the same vector: nothing to learn from")
         self._set_classes(table, table.names)
-        self._fit(X, labels, table)
+        with self._keeping(checkpoint):
+            self._train(X, labels, table, data_checksum(X, labels, table))
         self.pairs_ = {"named": named, "disjoint": bool(disjoint)}
         return self
 

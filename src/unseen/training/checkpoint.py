@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -98,6 +100,21 @@ class Checkpoint:
                 "with, remove it, or give another file"
             )
         return stage, state
+
+
+class Resumable:
+    """An estimator whose fit may keep its state in a file."""
+
+    _checkpoint_path: str | os.PathLike[str] | None = None
+
+    @contextmanager
+    def _keeping(self, path: str | os.PathLike[str] | None) -> Iterator[None]:
+        """Let what is fitted meanwhile keep its state in the file `path`."""
+        self._checkpoint_path = path
+        try:
+            yield
+        finally:
+            del self._checkpoint_path
 
 
 def remove(path: str | os.PathLike[str]) -> None:
