@@ -98,7 +98,8 @@ def _tall_rows(
         gram += block.T @ block
         sums += _members(labels[rows], n_classes) @ block
     signed = 2 * sums - sums.sum(axis=0)
-    return _solve(gram.astype(np.float64), penalty, signed.T @ target)
+    gram = gram.astype(np.float64)
+    return _solve(gram, penalty, signed.T @ target)
 
 
 def _wide_rows(
@@ -121,11 +122,13 @@ def _members(labels: np.ndarray, n_classes: int) -> scipy.sparse.csr_array:
 def _solve(gram: np.ndarray, penalty: float, target: np.ndarray) -> np.ndarray:
     """(gram + penalty · trace · I)^-1 target; gram is overwritten."""
     try:
-        return scipy.linalg.solve(_ridge(gram, penalty), target, assume_a="pos", overwrite_a=True)
+        # By columns, as LAPACK reads it: a symmetric matrix is its transpose, and is not copied.
+        factor = scipy.linalg.cho_factor(_ridge(gram, penalty).T, overwrite_a=True)
     except np.linalg.LinAlgError as error:
         raise InputError(
             f"the penalty {penalty:g} is too small for these data: the system is singular"
         ) from error
+    return scipy.linalg.cho_solve(factor, target)
 
 
 def _ridge(gram: np.ndarray, penalty: float) -> np.ndarray:
