@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+# Workers side by side have a core each; set before numpy and numba are imported.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the slow tests too")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,20 @@ def test_the_lists_beside_the_data(folder, monkeypatch):
     assert data.image_paths is not None
     assert Path(data.image_paths[4]) == Path("pictures/4.jpg")
     assert isinstance(data.X, np.memmap)
+
+
+def test_training_rows_of_a_mapped_file_stay_on_the_disk(folder):
+    data = read_dataset(folder)
+    rows = data.train_rows
+    assert rows.tolist() == list(range(rows[0], rows[-1] + 1))
+    X, y = data.training_set()
+    assert np.shares_memory(X, data.X)
+    assert X.tolist() == data.X[rows].tolist()
+    assert y.tolist() == data.y[rows].tolist()
+    scattered = replace(data, test_rows=np.array([rows[1]]))
+    X, y = scattered.training_set()
+    assert not np.shares_memory(X, data.X)
+    assert X.tolist() == data.X[scattered.train_rows].tolist()
 
 
 def archive(path, **changes):

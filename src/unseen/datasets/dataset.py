@@ -119,8 +119,14 @@ class ZeroShotDataset:
         return replace(self, unseen=unseen, test_rows=test_rows, split=name)
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and labels to train on."""
+        """Rows and labels to train on.
+
+        Rows of a mapped file that follow each other stay on the disk, all others are copied.
+        """
         rows = self.train_rows
+        follow = rows.size > 0 and rows[-1] - rows[0] + 1 == rows.size
+        if follow and isinstance(self.X, np.memmap):
+            return self.X[rows[0] : rows[-1] + 1], self.y[rows]
         return self.X[rows], self.y[rows]
 
     def unseen_set(self) -> tuple[np.ndarray, np.ndarray]:
