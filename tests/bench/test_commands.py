@@ -45,7 +45,7 @@ def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_killed_bench_goes_on_to_the_same_results(folder: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "eszsl", "--trials", "6"]
+    command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "eszsl", "--trials", "4"]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
     for seconds in (2.0, 5.0, 8.0):

@@ -100,9 +100,11 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
                 "learned from it"
             )
         checksum = data_checksum(X, labels, table)
-        return self._train(X, np.searchsorted(seen, labels), seen_table, checksum)
+        return self._fit_checked(X, np.searchsorted(seen, labels), seen_table, checksum)
 
-    def _train(self, X: np.ndarray, labels: np.ndarray, table: ClassTable, checksum: str) -> Self:
+    def _fit_checked(
+        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, checksum: str
+    ) -> Self:
         """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
         rows, columns = X.shape
         self.training_data_ = {"rows": rows, "columns": columns, "sha256": checksum}

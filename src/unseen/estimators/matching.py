@@ -82,7 +82,7 @@ class PairMatching(Resumable, ZeroShotClassifier):
             raise InputError("S describes every source by the same vector: nothing to learn from")
         self._set_classes(table, table.names)
         with self._keeping(checkpoint):
-            self._train(X, labels, table, data_checksum(X, labels, table))
+            self._fit_checked(X, labels, table, data_checksum(X, labels, table))
         self.pairs_ = {"named": named, "disjoint": bool(disjoint)}
         return self
 
