@@ -1,0 +1,48 @@
+"""How Sphinx builds these pages: `make docs` writes them to docs/_build/html."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "src")]
+
+import docstrings
+import mathml
+
+import unseen
+
+project = "unseen"
+author = "The unseen developers"
+copyright = author
+version = release = unseen.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+smartquotes = False
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"unseen {version}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_copy_source = html_show_sphinx = False
+html_math_renderer = "mathml"
+pygments_style = "friendly"
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 72
+
+
+def setup(app: Any) -> None:
+    app.add_html_math_renderer(
+        "mathml",
+        inline_renderers=(mathml.inline_math, None),
+        block_renderers=(mathml.displayed_math, None),
+    )
+    app.connect("autodoc-process-docstring", docstrings.as_rst)
+    app.connect("autodoc-skip-member", docstrings.is_noise)
