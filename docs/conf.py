@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "src")]
-
-import docstrings
-import mathml
-
 import unseen
+from docs import docstrings, mathml
 
 project = "unseen"
 author = "The unseen developers"

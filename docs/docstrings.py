@@ -16,9 +16,7 @@ _MARKUP = re.compile(r"([\\|*]|_(?!\w))")
 _ITEM = re.compile(r"^(\w+(?:, \w+)*) : (.*)$")
 
 
-def as_rst(
-    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
+def as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Hook of autodoc: the lines of a docstring, in place."""
     lines[:] = converted(lines)
 

@@ -8,6 +8,9 @@ from xml.etree import ElementTree as ET
 from docutils import nodes
 from latex2mathml.converter import convert
 
+_PRIME, _MINUS = "\N{PRIME}", "\N{MINUS SIGN}"
+_GIVEN, _NORM = "\N{DIVIDES}", "\N{DOUBLE VERTICAL LINE}"
+
 ET.register_namespace("", "http://www.w3.org/1998/Math/MathML")
 
 
@@ -42,19 +45,19 @@ def _below(element: ET.Element, display: str) -> None:
 
 def _prime(element: ET.Element) -> None:
     """A prime is high and small already, and would vanish as an exponent of an index."""
-    if _kind(element) == "msup" and element[1].text == "′":
+    if _kind(element) == "msup" and element[1].text == _PRIME:
         element.tag = element.tag.replace("msup", "mrow")
         element[1].tag = element[1].tag.replace("mi", "mo")
         element[1].set("lspace", "0")
 
 
 def _signs(element: ET.Element) -> None:
-    """A sign with nothing to its left belongs to what follows; the bars of a norm keep their size."""
+    """A sign with nothing to its left belongs to what follows; bars of a norm do not grow."""
     before = ""
     for child in element:
-        if child.text in ("−", "+") and before in ("(", "=", ",", "∣", "{"):
+        if child.text in (_MINUS, "+") and before in ("(", "=", ",", _GIVEN, "{"):
             child.set("form", "prefix")
-        if child.text == "‖":
+        if child.text == _NORM:
             child.attrib.update(stretchy="false", lspace="0", rspace="0")
         before = child.text or ""
 
