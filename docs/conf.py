@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import unseen
@@ -32,11 +33,19 @@ autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 72
 
 
+def break_paths(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Paths of files may break after a slash, so that they do not take the room of a table."""
+    parts = re.split(r"(<[^>]+>)", context.get("body", ""))
+    parts[::2] = [re.sub(r"(?<=\w)/(?=\w)", "/<wbr>", text) for text in parts[::2]]
+    context["body"] = "".join(parts)
+
+
 def setup(app: Any) -> None:
     app.add_html_math_renderer(
         "mathml",
         inline_renderers=(mathml.inline_math, None),
         block_renderers=(mathml.displayed_math, None),
     )
+    app.connect("html-page-context", break_paths)
     app.connect("autodoc-process-docstring", docstrings.as_rst)
     app.connect("autodoc-skip-member", docstrings.is_noise)
