@@ -32,11 +32,15 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 72
 
+PATH = re.compile(r"\b(?:src|tests|benchmarks|examples)/[\w/]+")
+
 
 def break_paths(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """Paths of files may break after a slash, so that they do not take the room of a table."""
     parts = re.split(r"(<[^>]+>)", context.get("body", ""))
-    parts[::2] = [re.sub(r"(?<=\w)/(?=\w)", "/<wbr>", text) for text in parts[::2]]
+    parts[::2] = [
+        PATH.sub(lambda path: path[0].replace("/", "/<wbr>"), text) for text in parts[::2]
+    ]
     context["body"] = "".join(parts)
 
 

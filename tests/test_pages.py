@@ -175,7 +175,7 @@ def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
         assert not [url for url in loaded if url.startswith(("http", "//"))], page.name
         assert "MathJax" not in text
         for url in loaded:
-            assert url.startswith("data:") or (site / url.partition("?")[0]).exists(), url
+            assert url.startswith(("data:", "#")) or (site / url.partition("?")[0]).exists(), url
     for style in site.rglob("*.css"):
         assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", text_of(style)), style
 
