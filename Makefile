@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint all clean
+.PHONY: demo test lint docs all clean
 
 demo: .venv/.demo
 	.venv/bin/unseen demo --out demo
@@ -15,6 +15,10 @@ lint: .venv/.dev
 	.venv/bin/ruff format --check .
 	.venv/bin/pyright
 
+docs: .venv/.docs
+	.venv/bin/python -m sphinx -q -W --keep-going docs docs/_build/html
+	@echo "The pages: docs/_build/html/index.html"
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -26,5 +30,9 @@ lint: .venv/.dev
 	$(PIP) -e '.[dev]'
 	touch $@ .venv/.demo
 
+.venv/.docs: .venv/bin/python pyproject.toml
+	$(PIP) -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo docs/_build

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import os
-import re
-import shlex
-import sys
-import tempfile
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import typer
 
-from unseen.cli import app, main
+from docs.blocks import empty_folder, fenced, shown
+from unseen.cli import app
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """# The command line
@@ -69,26 +62,18 @@ SHOWN: dict[str, list[str]] = {
     "sweep": ["unseen sweep row_penalty synthetic --method eszsl --values 0.001,0.1 --trials 2"],
     "datasets": ["unseen datasets"],
 }
-_TIME = re.compile(r"\b\d[\d.,e-]*(?= s\b)")
-_CHANGING = re.compile(r" *(.* )?(seconds|s|MB)( .*)?")
 
 
 def page() -> str:
     """The page, with what the commands print now."""
     parts = [INTRODUCTION.format(config=CONFIG)]
     commands: dict[str, Any] = typer.main.get_command(app).commands  # pyright: ignore[reportAttributeAccessIssue]
-    with tempfile.TemporaryDirectory() as folder, chdir(folder), _plain_surroundings():
+    with empty_folder():
         _write_examples()
         for name, command in commands.items():
             parts += [f"## unseen {name}\n", _about(command), _options(command)]
-            parts += [_shown(line) for line in SHOWN.get(name, [])]
+            parts += [fenced("console", shown(f"$ {line}")) + "\n" for line in SHOWN.get(name, [])]
     return "\n".join(parts)
-
-
-def _plain_surroundings() -> Any:
-    """What is printed must not depend on where published data lie or how wide a terminal is."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("UNSEEN_DATA", "COLUMNS")}
-    return patch.dict(os.environ, kept, clear=True)
 
 
 def _write_examples() -> None:
@@ -115,38 +100,6 @@ def _options(command: Any) -> str:
         if name not in ("--help", "-h, --help", "--help, -h"):
             lines.append(f"| `{name}` | {' '.join((parameter.help or '').split())} |")
     return "\n".join(lines) + "\n"
-
-
-def _shown(line: str) -> str:
-    return f"```console\n$ {line}\n{without_times(_run(line)).rstrip()}\n```\n"
-
-
-def _run(line: str) -> str:
-    """What a command prints on standard output; one that fails is an error here."""
-    out, err = io.StringIO(), io.StringIO()
-    with patch.object(sys, "argv", shlex.split(line)), redirect_stdout(out), redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as stop:
-            if stop.code:
-                raise RuntimeError(f"{line}: {err.getvalue()}") from None
-    return out.getvalue()
-
-
-def without_times(text: str) -> str:
-    """The text with … in place of times and memory, in sentences and in tables."""
-    lines, changing = [], []
-    for line in text.splitlines():
-        if line.startswith("┃"):
-            changing = [bool(_CHANGING.fullmatch(cell)) for cell in line.strip("┃").split("┃")]
-        if line.startswith("│"):
-            cells = line.strip("│").split("│")
-            is_time = cells[0].strip() == "seconds"
-            hidden = [(is_time and k > 0) or c for k, c in enumerate(changing)]
-            both = zip(cells, hidden, strict=True)
-            line = "│" + "│".join("…".rjust(len(c) - 1) + " " if h else c for c, h in both) + "│"
-        lines.append(_TIME.sub("…", line))
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

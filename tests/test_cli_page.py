@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import typer
 
-from docs.make_cli import PAGE, SHOWN, page, without_times
+from docs.blocks import without_times
+from docs.make_cli import PAGE, SHOWN, page
 from unseen.cli import app
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,16 +1,12 @@
-"""The examples of the documentation run as printed."""
+"""The examples of the README run as printed."""
 
 from __future__ import annotations
 
 import re
 import runpy
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from unseen.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,32 +38,3 @@ def test_the_further_examples_of_the_readme(
     assert more
     for code in more:
         run(code, tmp_path)
-
-
-def test_the_page_on_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    make, *use = blocks("docs/own-data.md", "python")
-    run(make, tmp_path)
-    commands = [line.split("#")[0] for line in blocks("docs/own-data.md", "")[0].splitlines()]
-    for command in commands:
-        result = CliRunner().invoke(app, shlex.split(command)[1:])
-        assert result.exit_code == 0, (command, result.output)
-    assert use
-    for code in use:
-        run(code, tmp_path)
-
-
-def test_no_link_of_the_documentation_is_dead() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_files_named_by_the_paper_map_exist() -> None:
-    text = (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8")
-    named = re.findall(r"src/unseen/[\w/]+\.py", text)
-    assert named
-    for path in named:
-        assert (ROOT / path).exists(), path

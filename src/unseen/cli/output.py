@@ -114,7 +114,7 @@ def show_evaluation(title: str, result: Evaluation) -> None:
     if result.generalized is not None:
         g = result.generalized
         show(
-            "Generalised: seen and unseen classes compete (not calibrated)",
+            "Generalised: seen and unseen classes compete",
             ["seen", "unseen", "harmonic mean", "AUSUC"],
             [[percent(g.seen), percent(g.unseen), percent(g.harmonic_mean), f"{g.ausuc:.3f}"]],
         )
