@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import OPTIONS, write_data
@@ -254,18 +253,21 @@ def test_the_command_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> No
 
 def test_a_fit_on_pairs_goes_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = make_pairs(12, 30, known=0.6, positives=0.3)
-    model = JLSE(8, row_kernel="linear", max_iter=2)
-    whole = saved(clone(model).fit_pairs(pairs.S, pairs.X, pairs.Y), tmp_path)
+
+    def model() -> JLSE:
+        return JLSE(8, row_kernel="linear", max_iter=2)
+
+    whole = saved(model().fit_pairs(pairs.S, pairs.X, pairs.Y), tmp_path)
     path = tmp_path / "checkpoint"
     stop = StopsAfter(4)
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "note", lambda *a: stop(*a))
         with pytest.raises(KeyboardInterrupt):
-            clone(model).fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
+            model().fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
     assert path.exists()
-    again = clone(model).fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
+    again = model().fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
     assert saved(again, tmp_path) == whole
     flipped = pairs.Y.copy()
     flipped[flipped != 0] *= -1
     with pytest.raises(InputError, match="the rows, labels or classes were others"):
-        clone(model).fit_pairs(pairs.S, pairs.X, flipped, checkpoint=path)
+        model().fit_pairs(pairs.S, pairs.X, flipped, checkpoint=path)
