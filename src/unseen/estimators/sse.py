@@ -17,11 +17,11 @@ from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
 from unseen.preprocessing import ClassScaling, RowScaling, sum_of_squares
 from unseen.progress import tell
+from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.threads import threads_for
 
 _MEMORY = 5  # pairs that L-BFGS keeps
-_FASTMATH = {"reassoc", "contract", "nsz"}
 _COLUMNS, _ROWS = 512, 64  # a tile of V and of X that stays in the cache
 
 
@@ -265,7 +265,7 @@ def _minimise(part: Callable[[np.ndarray], tuple], start: np.ndarray, n_steps: i
     return found.x.reshape(start.shape).astype(start.dtype)
 
 
-@nb.njit(cache=True, parallel=True, fastmath=_FASTMATH)
+@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
 def excess(X, V, w):
     """Σ_k w_k max(0, x_ik - v_sk) for every row i and class s, N x C, tile by tile."""
     n_rows, width = X.shape
@@ -286,7 +286,7 @@ def excess(X, V, w):
     return out
 
 
-@nb.njit(cache=True, parallel=True, fastmath=_FASTMATH)
+@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
 def excess_by_weights(X, V, G):
     """Σ_is g_is max(0, x_ik - v_sk) for every column k: the gradient of Σ g_is excess_is in w."""
     width = X.shape[1]
@@ -305,7 +305,7 @@ def excess_by_weights(X, V, G):
     return out
 
 
-@nb.njit(cache=True, parallel=True, fastmath=_FASTMATH)
+@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
 def rows_above(X, V, G):
     """Σ_i g_is [x_ik > v_sk], C x d_t: minus w_k times it is the gradient of Σ g_is excess_is."""
     width = X.shape[1]

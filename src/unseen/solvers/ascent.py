@@ -13,11 +13,11 @@ import numba as nb
 import numpy as np
 from numba.extending import overload
 
+from unseen.solvers.compiled import FASTMATH, OVERLOAD, helper
 from unseen.solvers.labels import is_class, pair
 
-# No "nnan"/"ninf": a NaN in the data must stay visible. Kernels that call each other stay in one
-# file: the cache of numba does not notice a change in another.
-FASTMATH = {"reassoc", "contract", "nsz"}
+# Kernels that call each other stay in one file: the cache of numba does not notice a change in
+# another.
 
 
 def _box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
@@ -26,7 +26,7 @@ def _box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
     return box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg)
 
 
-@overload(_box, jit_options={"fastmath": FASTMATH})
+@overload(_box, jit_options=OVERLOAD)
 def _choose_box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
     return _box_of_class if is_class(label) else _box_of_signs
 
@@ -54,7 +54,7 @@ def _screen(a, s, label, cap_pos, cap_neg, free):
     raise NotImplementedError
 
 
-@overload(_screen, jit_options={"fastmath": FASTMATH})
+@overload(_screen, jit_options=OVERLOAD)
 def _choose_screen(a, s, label, cap_pos, cap_neg, free):
     return _screen_class if is_class(label) else _screen_signs
 
@@ -77,7 +77,7 @@ def _screen_signs(a, s, label, cap_pos, cap_neg, free):
         free[i] = not (((alpha <= zero) & (margin >= one)) | ((alpha >= cap) & (margin <= one)))
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def ascend_row(a, s, label, gram, step, const, w_pos, w_neg, squared, free):
     """One sweep of dual coordinate ascent over the C duals of one row, exact in each coordinate.
 
@@ -117,7 +117,7 @@ def ascend_row(a, s, label, gram, step, const, w_pos, w_neg, squared, free):
     return moved
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _fenchel_young(alpha, margin, omega, squared):
     """omega loss + conjugate - alpha * margin of one pair, where margin = 1 - y s and 0 <= alpha
     (<= omega).
@@ -136,7 +136,7 @@ def row_gap(a, s, label, w_pos, w_neg, squared):
     raise NotImplementedError
 
 
-@overload(row_gap, jit_options={"fastmath": FASTMATH})
+@overload(row_gap, jit_options=OVERLOAD)
 def _choose_row_gap(a, s, label, w_pos, w_neg, squared):
     return _row_gap_of_class if is_class(label) else _row_gap_of_signs
 
@@ -170,7 +170,7 @@ def all_row_gaps(A, S, y, w_pos, w_neg, scale, squared, out):
         out[j] = row_gap(A[j], S[j], y[j], w_pos * scale[j], w_neg * scale[j], squared)
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _add_rows(s, weights, E, moved, start, stop):
     """s += sum_q weights[q] E[q] over the rows q of the block that moved."""
     for q in range(start, stop):
@@ -180,7 +180,7 @@ def _add_rows(s, weights, E, moved, start, stop):
                 s[l] += f * e[l]
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _step_row(a, s, label, gram, k, lam, const, w_pos, w_neg, squared, free, start, e):
     """Ascend one row; e = Zs Zs' d / lambda_W for its change d of duals. Returns (sum of d, whether
     it moved).
@@ -198,7 +198,7 @@ def _step_row(a, s, label, gram, k, lam, const, w_pos, w_neg, squared, free, sta
     return np.float64(change), True
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _ascend_block(
     rows, y, w_pos, w_neg, scale, squared, A, gram, lam, const, S, K, E, sweeps, gaps
 ):
@@ -336,7 +336,7 @@ def ascend_each_row(A, S, y, gram, w_pos, w_neg, scale, squared, tol, max_sweeps
     return n_sweeps, values
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _linear_part(a, s0, label, w_pos, w_neg, squared):
     """sum_i a_i (y_i - s0_i) [- a_i^2 / (4 omega_i)], in float64."""
     total = 0.0

@@ -10,10 +10,9 @@ along the projected direction as the dual rises, repeat.
 import numba as nb
 import numpy as np
 
+from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.hinge import chunks
 from unseen.solvers.labels import pair
-
-FASTMATH = {"reassoc", "contract", "nsz"}
 
 
 @nb.njit(cache=True)

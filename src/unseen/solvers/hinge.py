@@ -15,10 +15,9 @@ import numba as nb
 import numpy as np
 from numba.extending import overload
 
+from unseen.solvers.compiled import FASTMATH, OVERLOAD
 from unseen.solvers.labels import is_class, pair
 
-# No "nnan"/"ninf": a NaN in the data must stay visible.
-FASTMATH = {"reassoc", "contract", "nsz"}
 LOSSES = ("hinge", "squared_hinge")
 ROWS_PER_CHUNK = 4096
 
@@ -87,7 +86,7 @@ def _row_loss(s, label, w_pos, w_neg, squared):
     raise NotImplementedError
 
 
-@overload(_row_loss, jit_options={"fastmath": FASTMATH})
+@overload(_row_loss, jit_options=OVERLOAD)
 def _choose_row_loss(s, label, w_pos, w_neg, squared):
     return _row_loss_of_class if is_class(label) else _row_loss_of_signs
 
@@ -166,7 +165,7 @@ def _add_losses(s, label, w_pos, w_neg, squared, out):
     raise NotImplementedError
 
 
-@overload(_add_losses, jit_options={"fastmath": FASTMATH})
+@overload(_add_losses, jit_options=OVERLOAD)
 def _choose_add_losses(s, label, w_pos, w_neg, squared, out):
     return _add_losses_of_class if is_class(label) else _add_losses_of_signs
 

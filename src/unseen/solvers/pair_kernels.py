@@ -9,9 +9,9 @@ z_t = z_t0 + beta H_t^-1 W'z_s, so a pair is its source code and one number. See
 import numba as nb
 import numpy as np
 
+from unseen.solvers.compiled import FASTMATH, exact_helper, helper
 from unseen.solvers.source_kernels import simplex_qp
 
-FASTMATH = {"reassoc", "contract", "nsz"}
 NEAR_POLE = 1 - 1e-9
 MOST_STEPS = 100
 FLATTEST = 1e-10
@@ -19,7 +19,7 @@ GRADIENT_STEPS = 300
 GRADIENT_TOL = 1e-7
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _bend(omega, squared):
     """(ridge, cap): tau = min((1 - y s) / ridge, cap) is minus the slope of omega loss."""
     if squared:
@@ -27,7 +27,7 @@ def _bend(omega, squared):
     return 0.0, omega
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _score(A, c, sigma_sq, beta):
     """sum_k (A + beta sigma^2 c)(c + beta A) / (1 - beta^2 sigma^2)^2 and its derivative."""
     s, slope = 0.0, 0.0
@@ -40,7 +40,7 @@ def _score(A, c, sigma_sq, beta):
     return s, slope
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _root(A, c, sigma_sq, y, b, omega, squared):
     """The tau at which tau is minus the slope of omega loss at the score it leads to.
 
@@ -83,7 +83,7 @@ def _root(A, c, sigma_sq, y, b, omega, squared):
     return tau, 0.0
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _aside(a, c, sigma, q, y, missing):
     """t such that (a + t, c + y t) in the top direction lifts y s by `missing`."""
     m = sigma * (a + y * c) + q
@@ -131,7 +131,7 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
             beta[j, i], s[j, i], rise_s[j, i], rise_t[j, i] = t, total, source, target
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _dot(u, v):
     total = 0.0
     for k in range(u.shape[0]):
@@ -139,7 +139,7 @@ def _dot(u, v):
     return total
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _sparse_product(M, z, out):
     """M z for a symmetric M and a z of few entries."""
     out[:] = 0.0
@@ -150,7 +150,7 @@ def _sparse_product(M, z, out):
                 out[l] += f * row[l]
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _newton_code(H, r, p, y, tau, curvature, cap, at, x, pull, curved, tol):
     """argmin x'Hx/2 - r'x + phi(y p'x) on the simplex, phi with slope -clip(tau - curvature
     (y p'x - at), 0, cap): a QP within the bounds, and one with the bound for the slope beyond them.
@@ -173,7 +173,7 @@ def _newton_code(H, r, p, y, tau, curvature, cap, at, x, pull, curved, tol):
         simplex_qp(H, pull, x, tol, 20 * h + 100)
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _multiplier(m, k, ridge, cap):
     """The best tau of the target code for slack m = 1 - y s0 and k = |W'z_s|^2 in H_t^-1, without
     and with its bounds.
@@ -183,14 +183,14 @@ def _multiplier(m, k, ridge, cap):
     return free, min(max(free, 0.0), cap), curvature
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _envelope(m, k, ridge, cap):
     """min over z_t of p_D + omega loss, above the minimum of p_D."""
     tau = _multiplier(m, k, ridge, cap)[1]
     return tau * m - 0.5 * tau * tau * (k + ridge)
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _project(v, out):
     """The point of the simplex nearest to v: the threshold rises until what is above it sums to
     one (Michelot).
@@ -210,7 +210,7 @@ def _project(v, out):
         out[k] = max(v[k] - threshold, 0.0)
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _gradient(r, f, y, b, ridge, cap, s0, k, Hz, Kz, g):
     """g = grad F = H z - r - beta W z_t at the present code; returns F - p_B."""
     m = 1.0 - y * (s0 + b)
@@ -220,7 +220,7 @@ def _gradient(r, f, y, b, ridge, cap, s0, k, Hz, Kz, g):
     return _envelope(m, k, ridge, cap)
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _segment(H, K, r, f, y, b, ridge, cap, z, x, Hz, Kz, Hd, Kd, d, slope, quad, s0, k):
     """Move z towards x as far as F falls enough, with H z and K z in step.
 
@@ -249,7 +249,7 @@ def _segment(H, K, r, f, y, b, ridge, cap, z, x, Hz, Kz, Hd, Kd, d, slope, quad,
     return t, quad + t * q1 + 0.5 * t * t * q2, s0 + t * f1, k + t * k1 + t * t * k2
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
     """Minimise F(z) = z'Hz/2 - r'z + min over z_t of p_D + omega loss, z on the simplex, from x[0].
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
+from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.similarity import Similarity, SimilarityState
 from unseen.solvers.solution import finish, relative
 
-FASTMATH = {"reassoc", "contract", "nsz"}
 EPOCHS_BETWEEN_CHECKS = 5
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 

@@ -5,13 +5,13 @@ with N hinges a class.
 import numba as nb
 import numpy as np
 
+from unseen.solvers.compiled import FASTMATH, exact_helper, helper
 from unseen.solvers.labels import pair
 
-FASTMATH = {"reassoc", "contract", "nsz"}
 ENOUGH = 1e-3
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _equality_solution(H, r, support):
     """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
     there).
@@ -27,7 +27,7 @@ def _equality_solution(H, r, support):
     return both[:, 0] + nu * both[:, 1]
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _restore(H, r, z, inside):
     """Minimise over the present support, leaving coordinates at zero as they turn negative; z stays
     feasible.
@@ -77,7 +77,7 @@ def simplex_qp(H, R, Z, tol, max_pivots):
     return pivots, gaps
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _dot(p, z):
     total = z.dtype.type(0)
     for l in range(z.shape[0]):
@@ -85,7 +85,7 @@ def _dot(p, z):
     return total
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _sweep_pairs(rows, n, a, z, F, R, curvature, labels, c, b, w_pos, w_neg, scale, squared, keep):
     """Coordinate ascent over the duals of class c for the first n `rows`; lists those not stuck at
     a bound in `keep`.
@@ -117,7 +117,7 @@ def _sweep_pairs(rows, n, a, z, F, R, curvature, labels, c, b, w_pos, w_neg, sca
     return kept, gain
 
 
-@nb.njit(cache=True)
+@exact_helper
 def _shuffle(rows, n, seed):
     """Shuffle the first n entries, the same way on every machine and thread."""
     state = np.uint64(seed)
@@ -127,7 +127,7 @@ def _shuffle(rows, n, seed):
         rows[q], rows[k] = rows[k], rows[q]
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+@helper
 def _sweep_bounds(mu, z, Hinv):
     """Coordinate ascent over the multipliers mu >= 0 of z >= 0."""
     for k in range(z.shape[0]):
