@@ -19,7 +19,7 @@ import typer
 import unseen
 from docs.blocks import refreshed
 from docs.docstrings import converted
-from tests.test_cli_page import without_widths
+from tests.test_cli_page import assert_shows
 from unseen import metrics, plots
 from unseen.cli import app
 
@@ -138,7 +138,7 @@ def test_mathematics_is_drawn_as_tex_would() -> None:
 @pytest.mark.slow
 def test_the_tutorial_prints_what_it_shows() -> None:
     shown = text_of(ROOT / "docs" / "own-data.md")
-    assert without_widths(refreshed(shown)) == without_widths(shown)
+    assert_shows(refreshed(shown), shown)
 
 
 @pytest.mark.slow
