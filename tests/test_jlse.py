@@ -443,6 +443,20 @@ def test_columns_and_centres_without_names_have_numbers(data: Any) -> None:
     assert all(a.attribute.startswith("column ") for a in found.attributes)
 
 
+def test_explain_tells_the_score_and_names_the_class_itself(
+    data: Any, model: JLSE, rows: np.ndarray
+) -> None:
+    name = model.predict(rows[:1])[0]
+    found = model.explain(rows[0])
+    assert found == model.explain(rows[0], name)
+    assert found.score == model.similarities(rows[:1], [name])[0, 0]
+    # What is not the similarity belongs to the class as a whole, so it is the same for all rows.
+    others = [model.explain(row, name) for row in rows[1:6]]
+    expected = found.score - found.similarity
+    assert [o.score - o.similarity for o in others] == pytest.approx([expected] * 5, abs=1e-6)
+    assert abs(expected) > 1e-3
+
+
 def test_explain_takes_one_row_in_any_form(data: Any, model: JLSE, rows: np.ndarray) -> None:
     pandas = pytest.importorskip("pandas")
     name = model.classes_[0].item()

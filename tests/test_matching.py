@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -286,7 +287,7 @@ def test_bad_calibration_is_named(data: PairDataset, model: JLSE) -> None:
         model.pair_probabilities(data.S, data.X)
     options: list[dict[str, Any]] = [{"goal": "best"}, {"method": "beta"}, {"cold": "rows"}]
     for bad in options:
-        with pytest.raises(InputError, match="must be one of"):
+        with pytest.raises(InputError, match=r"must be (None or )?one of"):
             model.calibrate(data.S, data.X, data.Y, **bad)
 
 
@@ -299,3 +300,25 @@ def test_class_models_decide_on_pairs_too() -> None:
         model.calibrate(table.vectors, X, Y)
     model.calibrate(table.vectors, X, Y, cold=None, goal="balanced")
     assert f1(model.predict_pairs(table.vectors, X), Y) > 0.6
+
+
+def test_frames_meet_by_name(data: PairDataset) -> None:
+    names = [f"drug {k}" for k in range(data.S.shape[0])]
+    S = pd.DataFrame(data.S, index=names, columns=[f"s{k}" for k in range(data.S.shape[1])])
+    X = pd.DataFrame(data.X[KNOWN], columns=[f"x{k}" for k in range(data.X.shape[1])])
+    Y = pd.DataFrame(data.Y[KNOWN], columns=names)
+    whole = JLSE(**FAST).fit_pairs(S, X, Y)
+    turned = JLSE(**FAST).fit_pairs(S, X, Y.iloc[:, ::-1])
+    assert turned.score_pairs(S, X).tobytes() == whole.score_pairs(S, X).tobytes()
+    whole.calibrate(S, X, Y.iloc[:, ::-1], cold=None)
+    turned.calibrate(S, X, Y, cold=None)
+    assert whole.pair_threshold_ == turned.pair_threshold_
+    for cold in (None, "targets"):
+        with pytest.raises(ValueError, match="feature names"):
+            whole.calibrate(S, X.iloc[:, ::-1], Y, cold=cold)
+    with pytest.raises(InputError, match="cold must be None or one of"):
+        whole.calibrate(S, X, Y, cold="target")
+    assert (
+        evaluate_pairs(whole, S, X, Y).roc_auc
+        == evaluate_pairs(whole, S, X, Y[names[::-1]]).roc_auc
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
@@ -122,3 +123,47 @@ def test_bad_weights_are_named(weights: Any, message: str) -> None:
 def test_weights_of_a_list_are_counted() -> None:
     with pytest.raises(InputError, match="weights have shape"):
         pair_labels(as_list(GOOD), 4, 3, [1.0, 2.0])
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+SOURCES, TARGETS = ["aspirin", "caffeine", "insulin"], ["p1", "p2", "p3", "p4"]
+FRAME = pd.DataFrame(GOOD, index=TARGETS, columns=SOURCES)
+
+
+def named(Y: Any, weights: Any = None) -> np.ndarray:
+    return pair_labels(Y, 4, 3, weights, sources=SOURCES, targets=TARGETS)
+
+
+def test_a_frame_is_matched_by_name() -> None:
+    turned = FRAME.iloc[::-1, [2, 0, 1]]
+    np.testing.assert_array_equal(named(turned), GOOD)
+    weights = pd.DataFrame(np.arange(12.0).reshape(4, 3), index=TARGETS, columns=SOURCES)
+    np.testing.assert_array_equal(named(turned, weights.iloc[:, ::-1]), GOOD * weights)
+    # One that only counts is taken as it lies.
+    np.testing.assert_array_equal(named(pd.DataFrame(GOOD)), GOOD)
+    np.testing.assert_array_equal(pair_labels(turned, 4, 3), turned)
+
+
+def test_a_list_may_name_its_sources() -> None:
+    by_name = [(SOURCES[i], j, y) for i, j, y in as_list(GOOD)]
+    np.testing.assert_array_equal(named(by_name), GOOD)
+    with pytest.raises(InputError, match=r"pair 0 .* source 'asprin', which is not known; nearest"):
+        named([("asprin", 0, 1)])
+    with pytest.raises(InputError, match="the sources have no names"):
+        pair_labels([("aspirin", 0, 1)], 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        (FRAME.rename(columns={"insulin": "insulan"}), "source 'insulan'.*nearest name: 'insulin'"),
+        (FRAME.rename(index={"p4": "q9"}), "Y is about target 'q9'"),
+        (FRAME[["aspirin", "insulin"]], "Y has no column for source 'caffeine'"),
+        (FRAME[["aspirin", "insulin", "aspirin"]], "more than one column for source 'aspirin'"),
+        (FRAME.iloc[:3], "Y has no line for target 'p4'"),
+    ],
+)
+def test_names_that_do_not_fit_are_told(Y: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        named(Y)

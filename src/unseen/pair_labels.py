@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from unseen.errors import InputError
+from unseen.errors import InputError, nearest
 
 _VALUES = "labels are +1 (a match), -1 (none) and 0 (unknown)"
+_PLACES = {"columns": "column", "index": "line"}
 
 
 def pair_labels(
-    Y: Any, n_targets: int, n_sources: int, weights: Any = None, dtype: Any = np.float64
+    Y: Any,
+    n_targets: int,
+    n_sources: int,
+    weights: Any = None,
+    dtype: Any = np.float64,
+    *,
+    sources: Any = None,
+    targets: Any = None,
 ) -> np.ndarray:
     """y_ij of N targets and C sources as an N x C matrix, targets down, sources across.
 
@@ -23,19 +31,23 @@ def pair_labels(
 
         - an N x C array of +1, -1 and 0 = unknown, laid out as the scores of `score_pairs`;
         - a scipy sparse matrix of this shape: stored entries are known pairs, all others unknown;
-        - a list of (source, target, label), the first two being numbers of rows of S and X.
+        - a list of (source, target, label), the first two being numbers of rows of S and X,
+          counted from 0; a source that has a name may be called by it.
 
         A pair that is stored or listed n times counts n times.
     weights : a weight of at least 0 for each pair, in the form of Y: N x C, or one for each entry
         of the list.
+    sources, targets : their names, if they have any: a DataFrame is put in their order.
 
     Returns
     -------
     Signs as int8; where pairs have weights or come more than once, signs times weights in `dtype`.
     """
     shape = (n_targets, n_sources)
+    Y = _in_order(Y, "Y", sources, targets)
+    weights = _in_order(weights, "weights", sources, targets)
     if isinstance(Y, (list, tuple)):
-        found = _listed(Y, weights, shape)
+        found = _listed(_by_number(Y, sources), weights, shape)
     elif scipy.sparse.issparse(Y):
         found = _stored(Y, weights, shape)
     else:
@@ -46,6 +58,47 @@ def pair_labels(
 def is_negative(labels: np.ndarray, n_sources: int) -> np.ndarray:
     """Marks the pairs with y_ij = -1, N x C, for class numbers or a matrix of signs."""
     return labels < 0 if labels.ndim == 2 else np.arange(n_sources) != labels[:, None]
+
+
+def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
+    """A DataFrame with its columns in the order of the sources and its lines in that of the
+    targets, by their names; one that only counts them stays as it is."""
+    if not (hasattr(values, "columns") and hasattr(values, "reindex")):
+        return values
+    for axis, names, kind in (("columns", sources, "source"), ("index", targets, "target")):
+        given = getattr(values, axis).tolist()
+        if names is None or given == list(range(len(given))):
+            continue
+        known = np.asarray(names).tolist()
+        for name in given:
+            if name not in known:
+                hint = nearest(name, known)
+                raise InputError(f"{what} is about {kind} {name!r}, which is not known{hint}")
+        for name in known:
+            if given.count(name) != 1:
+                times = "has no" if name not in given else "has more than one"
+                raise InputError(f"{what} {times} {_PLACES[axis]} for {kind} {name!r}")
+        values = values.reindex(**{axis: known})
+    return values
+
+
+def _by_number(pairs: Any, sources: Any) -> list[Any]:
+    """The pairs of a list with names of sources as numbers."""
+    known = (
+        {} if sources is None else {name: k for k, name in enumerate(np.asarray(sources).tolist())}
+    )
+    found = []
+    for k, entry in enumerate(pairs):
+        if len(np.shape(entry)) == 1 and len(entry) == 3 and isinstance(entry[0], str):
+            if entry[0] not in known:
+                hint = nearest(entry[0], known) if known else "; the sources have no names"
+                raise InputError(
+                    f"pair {k} of the list, {tuple(entry)!r}, is about source {entry[0]!r}, which "
+                    f"is not known{hint}; a source is called by its name, or by its row in S from 0"
+                )
+            entry = (known[entry[0]], *entry[1:])
+        found.append(entry)
+    return found
 
 
 def _dense(Y: Any, weights: Any, shape: tuple[int, int], dtype: Any) -> np.ndarray:
@@ -137,7 +190,9 @@ def _as_signs(labels: np.ndarray, where: Any) -> np.ndarray:
     bad = ~((labels == 1) | (labels == -1) | (labels == 0))
     if bad.any():
         k = int(np.argmax(bad))
-        raise InputError(f"{where(k)} holds {labels.ravel()[k]!s}; {_VALUES}")
+        raise InputError(
+            f"{where(k)} holds {labels.ravel()[k]!s}; {_VALUES}, which also stands for NaN"
+        )
     return labels.astype(np.int8)
 
 
@@ -148,7 +203,8 @@ def _checked_signs(signs: np.ndarray) -> np.ndarray:
     if not n_positive and not n_negative:
         raise InputError(f"no pair has a label, so there is nothing to learn from; {_VALUES}")
     missing = "-1" if n_positive else "+1"
-    hint = "; if 0 means 'no match' in Y, give 2 * Y - 1" if n_positive else ""
+    hint = "; if every 0 of Y means 'no match' and none 'unknown', give 2 * Y - 1"
+    hint = hint if n_positive else ""
     raise InputError(f"no pair has the label {missing}, and both signs are needed{hint}; {_VALUES}")
 
 
@@ -164,7 +220,11 @@ def _checked_weights(weights: Any, shape: tuple[int, ...]) -> np.ndarray:
 def _check_shape(found: tuple[int, ...], shape: tuple[int, int], what: str) -> None:
     if found == shape:
         return
-    turned = f"; it lies the other way round: give {what}.T" if found == shape[::-1] else ""
+    turned = (
+        f"; it lies the other way round: give {what}.T, or S and X are swapped"
+        if found == shape[::-1]
+        else ""
+    )
     raise InputError(
         f"{what} has shape {found}, but there are {shape[0]} targets (rows of X) and {shape[1]} "
         f"sources (rows of S), so it must be {shape}{turned}"

@@ -13,9 +13,8 @@ from unseen import metrics
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.estimators.matching import as_sources
+from unseen.estimators.matching import as_sources, labels_of_pairs
 from unseen.inference.relative import relative_scores
-from unseen.pair_labels import pair_labels
 from unseen.pair_splits import PairSplit, cold_start_splits
 
 
@@ -190,7 +189,7 @@ def evaluate_pairs(model: Any, S: Any, X: Any, Y: Any) -> PairEvaluation:
     S, X and Y as in `fit_pairs`: Y is N x C, sparse, or a list of (source, target, label).
     """
     scores = model.score_pairs(S, X)
-    return PairEvaluation.of(pair_labels(Y, *scores.shape), scores)
+    return PairEvaluation.of(labels_of_pairs(S, X, Y), scores)
 
 
 def cold_start(
@@ -202,8 +201,8 @@ def cold_start(
 
     `model` has `fit_pairs` and `score_pairs`, and stays as it is.
     """
+    signs = np.sign(labels_of_pairs(S, X, Y)).astype(np.int8)
     S, X = as_sources(S)[0].vectors, np.asarray(X)
-    signs = np.sign(pair_labels(Y, len(X), len(S))).astype(np.int8)
     splits = cold_start_splits(signs, new, n_splits, random_state)
     return ColdStart(new, tuple(_tested(model, S, X, signs, split) for split in splits))
 

@@ -59,8 +59,16 @@ def _show(found: Explanation, about: dict[str, Any]) -> None:
     label = f", labelled {str(about['label'])!r}," if "label" in about else ""
     show(
         f"Row {about['row']}{label} is named {str(about['named'])!r}",
-        ["with class", "similarity", "of it the bias"],
-        [[found.name, f"{found.similarity:.3f}", f"{found.bias:.3f}"]],
+        ["with class", "score", "similarity", "of it the bias", "for the class as a whole"],
+        [
+            [
+                found.name,
+                f"{found.score:.3f}",
+                f"{found.similarity:.3f}",
+                f"{found.bias:.3f}",
+                f"{found.score - found.similarity:+.3f}",
+            ]
+        ],
     )
     show(
         "Attributes that speak for it (+) and against it (-)",

@@ -107,7 +107,7 @@ def show_evaluation(title: str, result: Evaluation) -> None:
             ["chance", percent(result.chance)],
             ["per-image top-1 accuracy", percent(result.per_image_accuracy)],
             ["retrieval mAP", percent(result.mean_average_precision)],
-            ["against the others", percent(result.relative_mean_average_precision)],
+            ["retrieval mAP, against the others", percent(result.relative_mean_average_precision)],
             ["seconds", f"{result.seconds:.3f}"],
         ],
     )

@@ -35,12 +35,16 @@ class AttributeSupport:
 class Explanation:
     """The similarity z_s' W z_t + b of one row with one class, taken apart.
 
+    `score` is what `similarities` gives: beside the similarity it counts what belongs to the class
+    as a whole, its offset and the fit of its description.
+
     `links` are the strongest single terms; `atoms` the terms summed over target atoms, which say
     which known classes the evidence comes through; `attributes` the attributes that speak for
     (positive) and against (negative) the class.
     """
 
     name: str
+    score: float
     similarity: float
     bias: float
     atoms: tuple[Link, ...]
@@ -48,7 +52,12 @@ class Explanation:
     attributes: tuple[AttributeSupport, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: similarity {self.similarity:.3f} (of it the bias {self.bias:.3f})"]
+        whole = self.score - self.similarity
+        lines = [
+            f"{self.name}: score {self.score:.3f}",
+            f"  {self.similarity:+8.3f}  similarity, of it the bias {self.bias:.3f}",
+            f"  {whole:+8.3f}  for the class as a whole",
+        ]
         lines += ["", "through source atoms"]
         lines += [f"  {a.contribution:+8.3f}  {a.source_atom}" for a in self.atoms]
         lines += ["", "strongest latent links (source atom - target atom)"]
@@ -65,6 +74,7 @@ class Explanation:
 
 def explain(
     name: object,
+    score: float,
     source_code: np.ndarray,
     target_code: np.ndarray,
     W: np.ndarray,
@@ -89,6 +99,7 @@ def explain(
     attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
     return Explanation(
         name=str(name),
+        score=score,
         similarity=float(by_atom.sum() + bias),
         bias=float(bias),
         atoms=tuple(Link(atoms[k], -1, float(by_atom[k])) for k in _largest(by_atom, top)),

@@ -476,18 +476,23 @@ class JLSE(PairMatching, ZeroShotClassifier):
             scores[:, prepared.is_seen] -= scores.dtype.type(self.calibration_)
         return scores
 
-    def explain(self, x: Any, name: Any, top: int = 5) -> Explanation:
+    def explain(self, x: Any, name: Any = None, top: int = 5) -> Explanation:
         """Why the row x is, or is not, of the class `name`: latent links and attributes.
 
-        It takes the similarity z_s' W z_t + b apart; what the decision adds to it for a class as a
-        whole (its offset, and the fit of its description) is the same for every row.
+        Without a name the class is the one that x is predicted to be of. What is taken apart is
+        the similarity z_s' W z_t + b; what the decision adds to it for a class as a whole (its
+        offset, and the fit of its description) is the same for every row.
         """
+        x = _as_row(x)
+        name = self.predict(x)[0] if name is None else name
         table = self._candidates([name])
-        row = np.concatenate(list(self._row_blocks(_as_row(x))))
+        score = float(self.similarities(x, [name])[0, 0])
+        row = np.concatenate(list(self._row_blocks(x)))
         prepared = self._prepare(table)
         code = self._fitted.embed_rows(self._project(row), away=not prepared.is_seen[0])[0]
         return explain(
             name,
+            score,
             prepared.codes[0],
             code,
             self.similarity_,

@@ -17,7 +17,7 @@ from unseen.estimators.base import ZeroShotClassifier, float_types
 from unseen.inference.latent import TestTime
 from unseen.inference.threshold import GOALS, METHODS, best_threshold, fit_curve, on_curve
 from unseen.pair_labels import pair_labels
-from unseen.pair_splits import cold_start_splits
+from unseen.pair_splits import KINDS, cold_start_splits
 from unseen.training.checkpoint import Resumable
 
 
@@ -59,7 +59,9 @@ class PairMatching(Resumable, ZeroShotClassifier):
         X : N x d_t target vectors. One without a known pair still takes part in the data fit.
         Y : +1 for a match, -1 for none, 0 for unknown: an N x C array, targets down; a sparse
             matrix of that shape, in which only stored entries are known; or a list of (source,
-            target, label).
+            target, label), the first two counted from 0. Where sources or targets have names
+            (S a table, X a DataFrame), a DataFrame of labels is matched with them by name, and
+            the list may name sources.
         weights : of the pairs, in the form of Y. `positive_weight` comes on top of it; `balance`
             has no meaning here.
         disjoint : no source met later matches a target of training, and no target met later a
@@ -75,9 +77,9 @@ class PairMatching(Resumable, ZeroShotClassifier):
             raise InputError("early_stopping holds out classes, which pairs have not: set it False")
         if self.ranking:  # pyright: ignore[reportAttributeAccessIssue]
             raise InputError("ranking is for rows of classes, which pairs have not: set it to 0")
-        X = validate_data(self, X, dtype=float_types(X))
+        given, X = X, validate_data(self, X, dtype=float_types(X))
+        labels = labels_of_pairs(S, given, Y, weights, X.dtype)
         table, named = as_sources(S)
-        labels = pair_labels(Y, X.shape[0], table.n_classes, weights, X.dtype)
         if np.ptp(table.vectors, axis=0).max() == 0:
             raise InputError("S describes every source by the same vector: nothing to learn from")
         self._set_classes(table, table.names)
@@ -141,17 +143,20 @@ class PairMatching(Resumable, ZeroShotClassifier):
         for name, value, allowed in (("method", method, METHODS), ("goal", goal, GOALS)):
             if value not in allowed:
                 raise InputError(f"{name} must be one of {tuple(allowed)}, not {value!r}")
+        if cold is not None and cold not in KINDS:
+            raise InputError(f"cold must be None or one of {KINDS}, not {cold!r}")
         if cold is not None and not self._has_pairs:
             raise InputError(
                 "the model was fitted on class labels: give pairs of classes that it was not "
                 "trained on, with cold=None"
             )
-        vectors, rows = as_sources(S)[0].vectors, np.asarray(X)
-        signs = pair_labels(Y, len(rows), len(vectors), weights)
+        signs = labels_of_pairs(S, X, Y, weights)
         if cold is None:
-            scores = self.score_pairs(vectors, rows)[signs != 0]
+            scores = self.score_pairs(S, X)[signs != 0]
             labels = signs[signs != 0]
         else:
+            rows = validate_data(self, X, dtype=float_types(X), reset=False)
+            vectors = as_sources(S)[0].vectors
             splits = cold_start_splits(signs, cold, n_splits, random_state)
             parts = [self._cold_scores(vectors, rows, signs, split) for split in splits]
             labels, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -220,6 +225,17 @@ def as_sources(S: Any) -> tuple[ClassTable, bool]:
         return ClassTable.of(S), True
     vectors = np.atleast_2d(np.asarray(S))
     return ClassTable([f"source {k}" for k in range(len(vectors))], vectors), False
+
+
+def labels_of_pairs(
+    S: Any, X: Any, Y: Any, weights: Any = None, dtype: Any = np.float64
+) -> np.ndarray:
+    """`pair_labels` of these sources and targets, by name where they have names."""
+    table, named = as_sources(S)
+    return pair_labels(
+        Y, len(X), table.n_classes, weights, dtype,
+        sources=table.names if named else None, targets=getattr(X, "index", None),
+    )  # fmt: skip
 
 
 def _keys(table: ClassTable) -> list[bytes]:

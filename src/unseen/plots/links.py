@@ -53,11 +53,11 @@ def latent_links(
     signed = Zt[:, targets] * np.sign(Zt[row, targets])
     seen = model.seen_classes_.tolist()
     n_atoms = terms.shape[0]
-    names = seen if n_atoms == len(seen) else [f"source atom {k + 1}" for k in range(n_atoms)]
+    names = seen if n_atoms == len(seen) else [f"source atom {k}" for k in range(n_atoms)]
     return LatentLinks(
         name=str(name),
         source=tuple(str(names[k]) for k in sources),
-        target=tuple(f"target atom {k + 1}" for k in targets),
+        target=tuple(f"target atom {k}" for k in targets),
         source_weights=z_s[sources],
         target_weights=Zt[row, targets],
         terms=terms[np.ix_(sources, targets)],

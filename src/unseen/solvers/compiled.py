@@ -1,5 +1,7 @@
 """How the inner loops are compiled."""
 
+from typing import Any
+
 import numba as nb
 
 # Sums may be taken in any order, so that loops fill whole registers. No "nnan"/"ninf": a NaN in the
@@ -11,4 +13,4 @@ FASTMATH = {"reassoc", "contract", "nsz"}
 # from the cache: two runs of one program would differ in their last bits.
 helper = nb.njit(cache=True, fastmath=FASTMATH, forceinline=True)
 exact_helper = nb.njit(cache=True, forceinline=True)
-OVERLOAD = {"fastmath": FASTMATH, "forceinline": True}
+OVERLOAD: Any = {"fastmath": FASTMATH, "forceinline": True}
