@@ -391,3 +391,13 @@ def test_a_process_that_works(folder: Path, model_file: Path) -> None:
     assert "Ærfugl" in found.stdout.decode()
     assert b"\x1b" not in found.stdout, "no colours where no terminal is"
     assert run_process("--nonsense").returncode == 2
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    """As `head` goes when it has seen enough."""
+    command = [sys.executable, "-m", "unseen", "methods", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

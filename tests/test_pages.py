@@ -142,7 +142,7 @@ def test_the_tutorial_prints_what_it_shows() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["index", "tuning", "report"])
+@pytest.mark.parametrize("name", ["index", "tuning", "report", "pairs"])
 def test_examples_run(name: str) -> None:
     found = FENCE.findall(text_of(ROOT / "docs" / f"{name}.md"))
     code = [f"```python\n{code}```" for kind, code in found if kind == "python"]

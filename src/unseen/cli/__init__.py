@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the data or a file cannot be used, 2 the command was not u
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from io import TextIOWrapper
@@ -59,6 +60,16 @@ def main() -> None:
     except (InputError, MissingExtraError) as error:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(1)
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write out what is left; a reader that has gone, as `head` does, is no error."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: Any) -> None:
