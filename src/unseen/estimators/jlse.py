@@ -256,6 +256,23 @@ class JLSE(PairMatching, ZeroShotClassifier):
         tell("features of rows, dictionary D")
         rows = self._training_rows(X)
         D = target_dictionary(rows, self.n_target_atoms, self.random_state)
+        self._train(S, rows, labels, D, checkpoint)
+        tell("calibration")
+        self.calibration_ = (
+            learn_calibration(S, rows, labels, D, self._start, self._latent, self.random_state)
+            if self.calibration == "holdout" and labels.ndim == 1
+            else float(0.0 if self.calibration in (None, "holdout") else self.calibration)
+        )
+
+    def _train(
+        self,
+        S: np.ndarray,
+        rows: TrainingRows,
+        labels: np.ndarray,
+        D: np.ndarray,
+        checkpoint: Checkpoint,
+    ) -> None:
+        """Algorithm 2, or 1, from the start or a checkpoint; only the model is kept of it."""
         found = checkpoint.state("rounds")
         if found is not None:
             n_rounds = found["chosen"]
@@ -280,12 +297,6 @@ class JLSE(PairMatching, ZeroShotClassifier):
             tell("ranking")
             training.fit_ranking(self.ranking)
         self._keep(training)
-        tell("calibration")
-        self.calibration_ = (
-            learn_calibration(training, D, self._start, self._latent, self.random_state)
-            if self.calibration == "holdout" and labels.ndim == 1
-            else float(0.0 if self.calibration in (None, "holdout") else self.calibration)
-        )
 
     def _couple(self, training: Training, n_rounds: int) -> None:
         """Algorithm 1 from where `training` is, which then has its parameters."""

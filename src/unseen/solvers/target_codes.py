@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from unseen.blocks import row_blocks
 from unseen.solvers.ascent import ascend_each_row
-from unseen.solvers.hinge import check_pairs, chunks, clip_duals, row_losses
+from unseen.solvers.hinge import check_pairs, clip_duals, row_losses
 from unseen.solvers.solution import finish, relative
 
 SINGULAR = 1e-12
@@ -43,7 +44,7 @@ def fit_inverse(gram, lam1, lam2):
 def _fit_values(Z, XD, H, lam2):
     """p_D for every row, without the constant l2t/2 |x_j|^2, in float64."""
     out = np.empty(len(Z))
-    for rows in chunks(len(Z)):
+    for rows in row_blocks(len(Z), 8 * len(H)):
         z = Z[rows].astype(np.float64)
         out[rows] = 0.5 * np.einsum("jh,jh->j", z @ H, z) - lam2 * np.einsum(
             "jh,jh->j", z, XD[rows]
@@ -81,7 +82,7 @@ def _keep_better(Z, primal, state, value_of):
     old = np.asarray(state.Z, Z.dtype)
     before = value_of(old)
     worse = before < primal
-    Z[worse] = old[worse]
+    np.copyto(Z, old, where=worse[:, None])
     return np.where(worse, before, primal)
 
 
@@ -126,14 +127,17 @@ def fit_target_codes(
     Q64 = np.asarray(Q, np.float64)
     lift = Q64 @ inverse / phi
     M = np.pad(lift @ Q64.T, ((0, 0), (0, -n_classes % 8))).astype(dtype)
-    Z0 = XD @ (lam2 * inverse).astype(dtype)
+    Z = XD @ (lam2 * inverse).astype(dtype)
+    base = phi * _fit_values(Z, XD, H, lam2)
     A = np.zeros((n_rows, n_classes), dtype)
     if state is not None and np.shape(state.duals) == A.shape:
         A[:] = state.duals
         clip_duals(A, y, w_pos, w_neg, scale, squared)
-    S0 = Z0 @ np.asarray(Q, dtype).T + dtype.type(bias)
+    S0 = Z @ np.asarray(Q, dtype).T + dtype.type(bias)
     n_sweeps, rises = ascend_each_row(A, S0, y, M, w_pos, w_neg, scale, squared, tol, max_sweeps)
-    Z = Z0 + A @ lift.astype(dtype)
+    lift = lift.astype(dtype)
+    for rows in row_blocks(n_rows, 8 * len(H)):
+        Z[rows] += A[rows] @ lift
 
     def value_of(codes):
         S = codes @ np.asarray(Q, dtype).T + dtype.type(bias)
@@ -141,7 +145,6 @@ def fit_target_codes(
             S, y, w_pos, w_neg, scale, squared
         )
 
-    base = phi * _fit_values(Z0, XD, H, lam2)
     primal = _keep_better(Z, value_of(Z), state, value_of)
     gap = float(np.sum(primal - base - rises))
     # Where all pairs keep their margin nothing moves, and the gap is mere rounding of p_D.

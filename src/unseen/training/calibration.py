@@ -17,7 +17,9 @@ _MOST_ROWS = 20_000
 
 
 def learn_calibration(
-    training: Training,
+    S: np.ndarray,
+    rows: TrainingRows,
+    labels: np.ndarray,
     D: np.ndarray,
     start: Callable[[np.ndarray, TrainingRows, np.ndarray, np.ndarray], Training],
     latent_of: Callable[[Training], Latent],
@@ -30,7 +32,6 @@ def learn_calibration(
     fitted on what is left; the factor with the best harmonic mean of the two accuracies is taken.
     With fewer than six classes it is 0.
     """
-    labels, S, rows = training.labels, training.S, training.rows
     if np.unique(labels).size < _FEWEST_CLASSES:
         return 0.0
     train, new, held = _parts(labels, random_state)
