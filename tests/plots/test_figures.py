@@ -293,7 +293,7 @@ def test_latent_links(fitted: tuple[JLSE, Any], look: Look) -> None:
     assert links.terms.sum() == pytest.approx(links.total, rel=1e-4), "all atoms are shown"
     strongest = explained.links[0]
     a = links.source.index(strongest.source_atom)
-    b = links.target.index(f"target atom {strongest.target_atom + 1}")
+    b = links.target.index(f"target atom {strongest.target_atom}")
     assert links.terms[a, b] == pytest.approx(strongest.contribution, rel=1e-4)
     pictures = [[np.eye(4)] * len(e) for e in links.examples]
     (axes,) = plots.links_figure(links, pictures, np.eye(4), "row 2", look).axes
