@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,7 @@ from unseen.model.joint import Bilinear, Joint
 from unseen.model.point_mass import PointMass
 from unseen.preprocessing import RowScaling
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch: Any = importlib.import_module("torch") if find_spec("torch") else None
 
 needs_torch = pytest.mark.skipif(torch is None, reason="no torch: pip install 'unseen[deep]'")
 
