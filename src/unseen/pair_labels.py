@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -70,14 +71,14 @@ def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
         if names is None or given == list(range(len(given))):
             continue
         known = np.asarray(names).tolist()
-        for name in given:
-            if name not in known:
-                hint = nearest(name, known)
-                raise InputError(f"{what} is about {kind} {name!r}, which is not known{hint}")
+        times, expected = Counter(given), set(known)
+        for name in (name for name in times if name not in expected):
+            hint = nearest(name, known)
+            raise InputError(f"{what} is about {kind} {name!r}, which is not known{hint}")
         for name in known:
-            if given.count(name) != 1:
-                times = "has no" if name not in given else "has more than one"
-                raise InputError(f"{what} {times} {_PLACES[axis]} for {kind} {name!r}")
+            if times[name] != 1:
+                number = "more than one" if times[name] else "no"
+                raise InputError(f"{what} has {number} {_PLACES[axis]} for {kind} {name!r}")
         values = values.reindex(**{axis: known})
     return values
 
