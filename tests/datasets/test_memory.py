@@ -12,7 +12,7 @@ import scipy.io
 
 from tests.datasets.writers import loc
 
-N_ROWS, N_FEATURES, N_CLASSES = 6_400, 2048, 20  # 100 MiB of doubles
+N_ROWS, N_FEATURES, N_CLASSES = 12_800, 2048, 20  # 200 MiB of doubles
 
 MEASURE = """
 import resource, sys
