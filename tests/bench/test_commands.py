@@ -45,19 +45,32 @@ def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_killed_bench_goes_on_to_the_same_results(folder: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "eszsl", "--trials", "3"]
+    command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "ale", "--trials", "1"]
+    command += ["--tuning", "holdout"]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
-    for seconds in (4.0,):
+    for seconds in (0.0, 0.3):
         with subprocess.Popen(
             [*command, "-o", str(broken)], start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         ) as process:  # fmt: skip
+            before = state_of(broken)
+            for _ in range(1200):
+                if state_of(broken) != before or process.poll() is not None:
+                    break
+                time.sleep(0.02)
             time.sleep(seconds)
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+            assert process.poll() is None, "it ended before it was killed"
+            os.killpg(process.pid, signal.SIGKILL)
+        assert state_of(broken), "a search was stopped on the way"
     subprocess.run([*command, "-o", str(broken)], check=True, capture_output=True)
     assert lasting(broken / "results.jsonl") == lasting(whole / "results.jsonl")
+    assert sorted(p.name for p in broken.iterdir()) == sorted(p.name for p in whole.iterdir())
+
+
+def state_of(folder: Path) -> list[tuple[str, int]]:
+    """Which searches are on their way, and when each was last noted."""
+    return [(path.name, path.stat().st_mtime_ns) for path in folder.glob("*.checkpoint")]
 
 
 def workers_of(process_id: int) -> list[int]:

@@ -1,6 +1,7 @@
 """Fits a model again and again in processes that are killed: what comes out must not change.
 
-    NUMBA_THREADING_LAYER=workqueue NUMBA_NUM_THREADS=1 python -m tests.common.killed FOLDER KILLS N
+    NUMBA_THREADING_LAYER=workqueue NUMBA_NUM_THREADS=1 \\
+        python -m tests.common.killed FOLDER METHOD KILLS N
 
 prints as JSON, for the random seed N, how many processes were killed, how many of them had gone on
 from a checkpoint, how many fits were finished, and whether each gave the same file as an
@@ -23,9 +24,18 @@ import numpy as np
 from unseen.cli import main
 from unseen.datasets import make_zero_shot
 
-SETTINGS = ["n_target_atoms=12", "max_iter=4", "early_stopping=true", "block_tol=0.05"]
-SETTINGS += ["similarity_penalty=0.01", "calibration=None"]
-OPTIONS = [word for setting in SETTINGS for word in ("--set", setting)]
+SETTINGS = {
+    "jlse": "n_target_atoms=12 max_iter=4 early_stopping=true block_tol=0.05 "
+    "similarity_penalty=0.01 calibration=None",
+    "latem": "early_stopping=true max_iter=40 tol=0",
+    "sse-int": "n_rounds=20",
+}
+
+
+def options(method: str) -> list[str]:
+    """The method and its parameters, for the command."""
+    words = [word for setting in SETTINGS[method].split() for word in ("--set", setting)]
+    return ["--method", method, *words]
 
 
 def write_data(path: Path) -> None:
@@ -37,20 +47,21 @@ def write_data(path: Path) -> None:
     )  # fmt: skip
 
 
-def start_fit(folder: Path, name: str, checkpoint: bool) -> int:
+def start_fit(folder: Path, method: str, name: str, checkpoint: bool) -> int:
     """The id of a new process that runs the command."""
     process = os.fork()
     if process:
         return process
     try:
-        os._exit(fit(folder, name, checkpoint))
+        os._exit(fit(folder, method, name, checkpoint))
     finally:
         os._exit(1)
 
 
-def fit(folder: Path, name: str, checkpoint: bool) -> int:
+def fit(folder: Path, method: str, name: str, checkpoint: bool) -> int:
     """Runs the command, silently; its exit code."""
-    sys.argv = ["unseen", "fit", str(folder / "data.npz"), "-o", str(folder / name), *OPTIONS]
+    sys.argv = ["unseen", "fit", str(folder / "data.npz"), "-o", str(folder / name)]
+    sys.argv += options(method)
     sys.argv += ["--checkpoint", str(folder / "checkpoint")] if checkpoint else []
     with open(os.devnull, "w") as null, redirect_stdout(null), redirect_stderr(null):
         try:
@@ -84,11 +95,11 @@ def written(path: Path | None) -> float | None:
     return path.stat().st_mtime_ns if path is not None and path.exists() else None
 
 
-def run(folder: Path, n_kills: int, seed: int) -> dict[str, object]:
+def run(folder: Path, method: str, n_kills: int, seed: int) -> dict[str, object]:
     write_data(folder / "data.npz")
-    fit(folder, "warm", False)
+    fit(folder, method, "warm", False)
     start = time.monotonic()
-    wait(start_fit(folder, "whole", False), 600)
+    wait(start_fit(folder, method, "whole", False), 600)
     seconds = time.monotonic() - start
     whole = (folder / "whole").read_bytes()
     rng, killed, resumed, same = np.random.default_rng(seed), 0, 0, []
@@ -98,7 +109,9 @@ def run(folder: Path, n_kills: int, seed: int) -> dict[str, object]:
         limit = 600.0 if is_last else float(seconds * rng.random())
         # Every second process comes far enough to leave something.
         progress = folder / "checkpoint" if killed % 2 == 0 and not is_last else None
-        if wait(start_fit(folder, "broken", True), limit / (4 if progress else 1), progress):
+        if wait(
+            start_fit(folder, method, "broken", True), limit / (4 if progress else 1), progress
+        ):
             same.append((folder / "broken").read_bytes() == whole)
             (folder / "broken").unlink()
         else:
@@ -109,4 +122,4 @@ def run(folder: Path, n_kills: int, seed: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
+    print(json.dumps(run(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))))

@@ -15,6 +15,7 @@ from unseen.training import minibatch
 from unseen.training.minibatch import (
     Problem,
     Schedule,
+    Trained,
     best_number_of_passes,
     hold_out,
     map_scores,
@@ -131,9 +132,10 @@ def test_order_of_rows_and_size_of_blocks_do_not_matter(monkeypatch: pytest.Monk
 
 
 def test_history_tolerance_and_watch() -> None:
-    task, seen = problem(), []
-    trained = minimise(task, Schedule(max_iter=4, tol=0.0), watch=seen.append)
-    assert trained.n_iter == len(seen) == 4
+    task = problem()
+    trained = minimise(task, Schedule(max_iter=4, tol=0.0), watch=task.objective)
+    assert trained.n_iter == 4
+    assert trained.watched == trained.history[1:].tolist(), "what was shown is what came out"
     assert trained.history.size == 5
     assert trained.history[-1] == pytest.approx(task.objective(trained.weights))
     assert (np.diff(trained.history) < 0).all()
@@ -202,18 +204,15 @@ def test_held_out_classes_are_on_one_side_only() -> None:
 
 
 def test_the_number_of_passes_is_where_held_out_classes_are_recognised_best() -> None:
-    task, seen = problem(n_classes=10), []
+    task = problem(n_classes=10)
 
-    def train(part: Problem, schedule: Schedule, watch: Any) -> None:
+    def train(part: Problem, schedule: Schedule, watch: Any) -> Trained:
         assert len(part.S) == 8
         right = np.zeros((4, 1, 3))
         right[:, 0] = np.linalg.lstsq(part.X[part.index], part.S[part.labels], rcond=None)[0]
-        for V in (-right, right, -right):
-            watch(V)
-            seen.append(V)
+        return Trained(right, right, np.empty(0), [watch(V) for V in (-right, right, -right)])
 
     assert best_number_of_passes(task, Schedule(), train) == 2
-    assert len(seen) == 3
 
 
 def test_accuracy_is_counted_by_class() -> None:

@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -125,17 +126,18 @@ def _every_fifth(data: ZeroShotDataset) -> np.ndarray:
     return np.concatenate(rows)
 
 
-def run_job(job: Job, data: ZeroShotDataset | None = None) -> list[dict[str, Any]]:
+def run_job(job: Job, checkpoint: Path | None = None) -> list[dict[str, Any]]:
     """The results of one job, ready for the log; nothing of the unseen rows is used in training.
 
-    Methods of the job that differ only at test time share a fit, its time and its memory.
+    Methods of the job that differ only at test time share a fit, its time and its memory. The
+    search for parameters keeps its state in `checkpoint`.
     """
-    data = opened(job) if data is None else data
+    data = opened(job)
     X, y = data.training_set()
-    start = time.perf_counter()
     budget = job.budget or None
-    chosen = tuned_parameters(job.labels, job.tuning, X, y, data.classes, job.trial, budget)
-    tune_seconds = (time.perf_counter() - start) / len(chosen)
+    chosen, seconds = tuned_parameters(
+        job.labels, job.tuning, X, y, data.classes, job.trial, budget, checkpoint
+    )
     facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
     fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}
     results = []
@@ -153,7 +155,7 @@ def run_job(job: Job, data: ZeroShotDataset | None = None) -> list[dict[str, Any
             "method": label,
             "split": _split(job, data),
         }
-        given = {"parameters": _given(model), "tune_seconds": tune_seconds}
+        given = {"parameters": _given(model), "tune_seconds": seconds / len(chosen)}
         results.append({**about, **given, **found, **cost, **facts})
     return results
 

@@ -40,11 +40,19 @@ class Log:
         """The records of these keys that are there, in their order."""
         return [self._records[key] for key in keys if key in self._records]
 
+    def folder(self) -> Path:
+        """The folder of the file, which is made."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        return self.path.parent
+
     def append(self, records: Sequence[dict[str, Any]]) -> None:
         """Add lines, all or none."""
         text = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
+        self.folder()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
                 file.write(text.encode())
                 file.flush()

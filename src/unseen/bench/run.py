@@ -10,11 +10,13 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from unseen.bench.jobs import Job, run_job
 from unseen.bench.log import Log
 from unseen.errors import InputError
+from unseen.training import checkpoint
 
 Progress = Callable[[Job, int, int], None]
 
@@ -23,7 +25,8 @@ def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict
     """Run the jobs whose results the log does not have yet; what failed, with its reason.
 
     A process of its own gives each job a fresh memory, so that its peak is that of its method
-    alone. A job that fails does not stop the others, and is tried again by the next run.
+    alone. A job that fails does not stop the others, and is tried again by the next run. The search
+    for parameters of a job that was stopped goes on from a file beside the log.
     """
     failed = {}
     for number, job in enumerate(jobs):
@@ -31,8 +34,10 @@ def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict
             continue
         if progress is not None:
             progress(job, number, len(jobs))
+        state = log.folder() / f"{job.key(job.labels[0])}.checkpoint"
         try:
-            log.append(_in_own_process(job))
+            log.append(_in_own_process(job, state))
+            checkpoint.remove(state)
         except JobError as error:
             failed[job] = str(error)
     return failed
@@ -42,11 +47,11 @@ class JobError(RuntimeError):
     """A job came to no result."""
 
 
-def _in_own_process(job: Job) -> list[dict[str, Any]]:
+def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     watched, kept = context.Pipe(duplex=False)
-    worker = context.Process(target=_work, args=(job, theirs, watched), daemon=True)
+    worker = context.Process(target=_work, args=(job, state, theirs, watched), daemon=True)
     with _ignoring_interrupts():
         worker.start()
     theirs.close()
@@ -83,11 +88,11 @@ def _ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _work(job: Job, connection: Connection, watched: Connection) -> None:
+def _work(job: Job, state: Path, connection: Connection, watched: Connection) -> None:
     """The results of a job, or one sentence on why there are none."""
     threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
     try:
-        connection.send(run_job(job))
+        connection.send(run_job(job, state))
     except InputError as error:
         connection.send(str(error))
     except Exception as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,13 @@ _TRAINING = {"similarity_penalty": ["auto", 1e-4]}
 _DECISION = {1: {}, 2: {"test_source_fit": [0.3, 1.0, 2.0]}}
 
 
+class Chosen(NamedTuple):
+    """Parameters by the name of the method, and the seconds that the search for them took."""
+
+    parameters: dict[str, dict[str, Any]]
+    seconds: float
+
+
 def tuned_parameters(
     labels: Sequence[str],
     tuning: str,
@@ -30,37 +38,43 @@ def tuned_parameters(
     classes: ClassTable,
     seed: int,
     budget: float | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Parameters for each method by its name, chosen without the unseen classes.
+    checkpoint: Path | None = None,
+) -> Chosen:
+    """Parameters for each method, chosen without the unseen classes.
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; a setting takes the place of the defaults if it beats them by more
     than two standard errors of the difference, since the best of many is partly luck. After
-    `budget` seconds the search for a method begins no fit.
+    `budget` seconds the search for a method begins no fit. A search that was stopped goes on from
+    `checkpoint`. `labels` are those of variants, or one method.
     """
     if tuning == "default":
-        return {label: table_rows().get(label, {}) for label in labels}
+        return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
     if all(label in table_rows() for label in labels):
-        return _tuned_variants(labels, tuning, X, y, classes, seed, budget)
-    return {
-        label: _tuned(METHODS[label](), tuning, X, y, classes, seed, budget) for label in labels
-    }
+        return _tuned_variants(labels, tuning, X, y, classes, seed, budget, checkpoint)
+    (label,) = labels
+    return _tuned(label, tuning, X, y, classes, seed, budget, checkpoint)
 
 
 def _tuned(
-    model: ZeroShotClassifier,
+    label: str,
     tuning: str,
     X: np.ndarray,
     y: np.ndarray,
     classes: Any,
     seed: int,
     budget: float | None,
-) -> dict[str, Any]:
+    checkpoint: Path | None,
+) -> Chosen:
+    model = METHODS[label]()
     way: dict[str, Any] = (
         {"protocol": "paper", "n_settings": _N_SETTINGS} if tuning == "paper" else {}
     )
-    found = tune(_light(model), X, y, classes, random_state=seed, budget=budget, **way)
-    return chosen(found.trials, model.get_params())
+    found = tune(
+        _light(model), X, y, classes,
+        random_state=seed, budget=budget, checkpoint=checkpoint, **way,
+    )  # fmt: skip
+    return Chosen({label: chosen(found.trials, model.get_params())}, found.spent)
 
 
 def _light(model: ZeroShotClassifier) -> ZeroShotClassifier:
@@ -76,7 +90,8 @@ def _tuned_variants(
     classes: Any,
     seed: int,
     budget: float | None,
-) -> dict[str, dict[str, Any]]:
+    checkpoint: Path | None,
+) -> Chosen:
     """One search for all variants, as they share their fits; each takes the best of its own."""
     rounds = METHODS["jlse"]().get_params()["max_iter"]
     embeddings = ["init", "algorithm 4"]
@@ -91,14 +106,14 @@ def _tuned_variants(
     model = _light(METHODS["jlse"]())
     found: Tuning = tune(
         model, X, y, classes, grid, strategy="grid",
-        cv=ClassHoldout(held_out, _N_SPLITS, seed), budget=budget,
+        cv=ClassHoldout(held_out, _N_SPLITS, seed), budget=budget, checkpoint=checkpoint,
     )  # fmt: skip
     best = {}
     for label in labels:
         fixed = table_rows()[label]
         own = [t for t in found.trials if fixed.items() <= t.parameters.items()]
         best[label] = fixed | chosen(own, model.get_params() | fixed)
-    return best
+    return Chosen(best, found.spent)
 
 
 def chosen(trials: Sequence[Trial], defaults: dict[str, Any]) -> dict[str, Any]:

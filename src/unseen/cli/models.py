@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 import os
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 import typer
 
 from unseen import protocols, tensors
-from unseen.classes import ClassTable
+from unseen.cli.checkpoint import CheckpointFile, check_checkpoint, going_on_from, remove
 from unseen.cli.config import Config
 from unseen.cli.options import (
     DEFAULT_METHOD,
@@ -36,8 +34,8 @@ from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.storage import KIND
-from unseen.training import checkpoint as checkpoints
 
 
 def fit(
@@ -46,13 +44,7 @@ def fit(
     method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     split: Split = "",
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="Keep the state of training in this file. A fit that was stopped goes on from it "
-            "when the command is given again; it goes when the model is saved."
-        ),
-    ] = None,
+    checkpoint: CheckpointFile = None,
     json: Json = False,
     config: Config = None,
 ) -> None:
@@ -62,47 +54,26 @@ def fit(
     """
     check_model_out(out)
     kind = method(method_name)
-    _check_checkpoint(checkpoint, out, method_name)
+    _check_able(kind, checkpoint)
+    check_checkpoint(checkpoint, out)
     model = kind(**parameters(kind, set_))
     dataset = open_data(data, split)
     X, y = dataset.training_set()
     start = time.perf_counter()
-    with working(f"fitting {method_name} on {y.size:,} rows"):
-        _fit(model, X, y, dataset.classes, checkpoint)
+    kept = {} if checkpoint is None else {"checkpoint": checkpoint}
+    with going_on_from(checkpoint), working(f"fitting {method_name} on {y.size:,} rows"):
+        model.fit(X, y, classes=dataset.classes, **kept)
     seconds = time.perf_counter() - start
     save(model, dataset, out)
-    if checkpoint is not None:
-        checkpoints.remove(checkpoint)
+    remove(checkpoint)
     _report_fit(model, method_name, y.size, seconds, out, json)
 
 
-def _fit(model: Any, X: Any, y: Any, classes: ClassTable, checkpoint: Path | None) -> None:
-    if checkpoint is None:
-        model.fit(X, y, classes=classes)
-        return
-    if os.path.exists(checkpoint):
-        sys.stderr.write(f"Note: going on from {checkpoint}\n")
-    try:
-        model.fit(X, y, classes=classes, checkpoint=checkpoint)
-    except KeyboardInterrupt:
-        if os.path.exists(checkpoint):
-            sys.stderr.write(f"Stopped; the same command goes on from {checkpoint}\n")
-        raise
-
-
-def _check_checkpoint(checkpoint: Path | None, out: Path, name: str) -> None:
-    if checkpoint is None:
-        return
-    able = [n for n, k in METHODS.items() if "checkpoint" in inspect.signature(k.fit).parameters]
-    if name.casefold() not in able:
-        raise InputError(f"--checkpoint is for {listed(able)}; {name} is fitted in one go")
-    check_out(checkpoint)
-    if checkpoint.absolute() == out.absolute():
-        raise InputError("--checkpoint and --out must be two files")
-    if os.path.exists(checkpoint) and checkpoints.KIND not in tensors.kind_of(checkpoint):
-        raise InputError(
-            f"{checkpoint} is there already and is not a checkpoint of unseen; choose another name"
-        )
+def _check_able(kind: type[ZeroShotClassifier], checkpoint: Path | None) -> None:
+    """A method with a closed form has no state on the way."""
+    if checkpoint is not None and not issubclass(kind, ResumableClassifier):
+        names = [name for name, k in METHODS.items() if not issubclass(k, ResumableClassifier)]
+        raise InputError(f"--checkpoint is not for {listed(names)}, which are fitted in one go")
 
 
 def _report_fit(

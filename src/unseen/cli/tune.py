@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen import tuning
+from unseen.cli.checkpoint import CheckpointFile, check_checkpoint, going_on_from, remove
 from unseen.cli.config import Config
 from unseen.cli.models import check_model_out, parameters, save
 from unseen.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
@@ -58,6 +59,7 @@ def tune(
     ] = None,
     scoring: Annotated[str, typer.Option(help=" or ".join(SCORINGS))] = SCORINGS[0],
     jobs: Annotated[int, typer.Option(help="Fits made at once; -1 for all cores.")] = 1,
+    checkpoint: CheckpointFile = None,
     json: Json = False,
     config: Config = None,
 ) -> None:
@@ -66,6 +68,7 @@ def tune(
     Example: unseen tune birds/ --budget 600 --out birds.unseen
     """
     check_model_out(out)
+    check_checkpoint(checkpoint, out)
     _check_choices(protocol, strategy)
     dataset = open_data(data, split)
     kind, preset = method(method_name), PROTOCOLS[protocol]
@@ -74,14 +77,16 @@ def tune(
     hold_out = preset.n_classes if hold_out is None else hold_out
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
-    found = tuning.tune(
-        kind(**fixed), X, y, dataset.classes, grid,
-        protocol=protocol, strategy=strategy, budget=budget, n_settings=settings,
-        cv=ClassHoldout(hold_out, preset.n_splits if splits is None else splits),
-        scoring=scoring, n_jobs=jobs, progress=not json,
-    )  # fmt: skip
+    with going_on_from(checkpoint):
+        found = tuning.tune(
+            kind(**fixed), X, y, dataset.classes, grid,
+            protocol=protocol, strategy=strategy, budget=budget, n_settings=settings,
+            cv=ClassHoldout(hold_out, preset.n_splits if splits is None else splits),
+            scoring=scoring, n_jobs=jobs, progress=not json, checkpoint=checkpoint,
+        )  # fmt: skip
     if out is not None:
         save(found.estimator, dataset, out)
+    remove(checkpoint)
     if json:
         show_json(_facts(found) | {"out": None if out is None else str(out)})
         return

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
+from unseen.estimators.base import check_number, check_positive, check_whole
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.threads import threads_for
+from unseen.training.checkpoint import Steps
 from unseen.training.minibatch import (
     Problem,
     Schedule,
@@ -22,7 +25,7 @@ from unseen.training.minibatch import (
 )
 
 
-class BilinearRanking(ZeroShotClassifier):
+class BilinearRanking(ResumableClassifier):
     """A score x' V s, with V learned from a ranking loss by mini-batches.
 
         min_V 1/N Σ_n loss(x_n' V S', y_n) + λ/2 |V|²
@@ -64,14 +67,17 @@ class BilinearRanking(ZeroShotClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        with threads_for(X.shape[0] * X.shape[1] * table.n_classes):
+        work = X.shape[0] * X.shape[1] * table.n_classes
+        with threads_for(work), self._checkpoint() as checkpoint:
             # A mean square length of one is what the penalty and the steps are counted in.
             self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
-            self._fit_scaled(X, labels, table)
+            self._fit_scaled(X, labels, table, Steps(checkpoint))
 
-    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+    def _fit_scaled(
+        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
+    ) -> None:
         self.class_scaling_, S = self._scaled_classes(table.vectors)
-        trained = self._learn(X, labels, S)
+        trained = self._learn(X, labels, S, steps)
         self.weights_ = trained.weights.reshape(X.shape[1], -1)
         self.history_, self.n_iter_ = trained.history, trained.n_iter
 
@@ -80,14 +86,14 @@ class BilinearRanking(ZeroShotClassifier):
         scaling = ClassScaling.fit(S, self.unit_classes, self.center_classes)
         return scaling, scaling(S)
 
-    def _learn(self, X: np.ndarray, labels: np.ndarray, S: np.ndarray) -> Trained:
+    def _learn(self, X: np.ndarray, labels: np.ndarray, S: np.ndarray, steps: Steps) -> Trained:
         """Train on scaled descriptions S (C x d_s); the maps come back in its columns."""
         problem, axes = self._problem(X, labels, S)
-        schedule = self._schedule()
+        schedule, train = self._schedule(), partial(self._train, steps)
         if self.early_stopping:
-            n_passes = best_number_of_passes(problem, schedule, self._train)
+            n_passes = best_number_of_passes(problem, schedule, train)
             schedule = replace(schedule, max_iter=n_passes, tol=0.0)
-        trained = self._train(problem, schedule)
+        trained = train(problem, schedule)
         return trained._replace(weights=trained.weights @ axes.astype(X.dtype))
 
     def _problem(
@@ -107,8 +113,10 @@ class BilinearRanking(ZeroShotClassifier):
         announce = type(self).__name__ if self.verbose else None
         return Schedule(self.max_iter, self.tol, self.batch_size, self.random_state, announce)
 
-    def _train(self, problem: Problem, schedule: Schedule, watch: Watch | None = None) -> Trained:
-        return minimise(problem, schedule, watch=watch)
+    def _train(
+        self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
+    ) -> Trained:
+        return minimise(problem, schedule, steps=steps, watch=watch)
 
     # -- test time ------------------------------------------------------------------------------
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import ZeroShotClassifier, check_positive, check_whole
+from unseen.estimators.base import check_positive, check_whole
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_multinomial, softmax
 
 
-class ConSE(ZeroShotClassifier):
+class ConSE(ResumableClassifier):
     """Convex combination of the descriptions of seen classes.
 
         f(x) = Σ_{c in top T of x} p(c|x) s_c / Σ_{c in top T of x} p(c|x)
@@ -78,9 +80,10 @@ class ConSE(ZeroShotClassifier):
             table.vectors, self.unit_classes, self.center_classes
         )
         self.descriptions_ = self.class_scaling_(table.vectors).astype(X.dtype)
-        self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
-            X, self.scaling_, labels, table.n_classes, self.penalty
-        )
+        with self._checkpoint() as checkpoint:
+            self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
+                X, self.scaling_, labels, table.n_classes, self.penalty, steps=Steps(checkpoint)
+            )
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         scores = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import ZeroShotClassifier, check_positive
+from unseen.estimators.base import check_positive
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_binary
 
 
-class COSTA(ZeroShotClassifier):
+class COSTA(ResumableClassifier):
     """Classifiers of seen classes, combined by how alike the descriptions are.
 
         w(s) = Σ_c β_c(s) w_c,        β_c(s) = max(0, cos(s, s_c))^p / length,
@@ -78,7 +80,10 @@ class COSTA(ZeroShotClassifier):
         self.class_scaling_ = ClassScaling.fit(table.vectors, True, self.center_classes)
         self.descriptions_ = self.class_scaling_(table.vectors)
         one_against_all = np.eye(table.n_classes)
-        found = fit_binary(X, self.scaling_, labels, one_against_all, self.penalty)
+        with self._checkpoint() as checkpoint:
+            found = fit_binary(
+                X, self.scaling_, labels, one_against_all, self.penalty, steps=Steps(checkpoint)
+            )
         self.weights_, self.n_iter_ = found.weights, found.n_iter
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:

@@ -13,14 +13,16 @@ from scipy.special import log_expit
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
-from unseen.estimators.base import ZeroShotClassifier, check_positive
+from unseen.estimators.base import check_positive
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import RowScaling
+from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_binary
 
 PRIORS = ("classes", "half")
 
 
-class AttributePrediction(ZeroShotClassifier):
+class AttributePrediction(ResumableClassifier):
     """What DAP and IAP share: classes are told apart by binary attributes of probability p(a|x).
 
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
@@ -65,9 +67,12 @@ class AttributePrediction(ZeroShotClassifier):
         if self.attributes_.size == 0:
             raise InputError("no attribute of the class table tells one seen class from another")
         self.shares_ = shares[self.attributes_]
-        self._fit_attributes(X, labels, self._binary(table))
+        with self._checkpoint() as checkpoint:
+            self._fit_attributes(X, labels, self._binary(table), Steps(checkpoint))
 
-    def _fit_attributes(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> None:
+    def _fit_attributes(
+        self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
+    ) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit_attributes")
 
     def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,9 +127,11 @@ class DAP(AttributePrediction):
     n_iter_ : steps of the logistic regression.
     """
 
-    def _fit_attributes(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> None:
+    def _fit_attributes(
+        self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
+    ) -> None:
         self.weights_, self.bias_, self.n_iter_ = fit_binary(
-            X, self.scaling_, labels, binary, self.penalty
+            X, self.scaling_, labels, binary, self.penalty, steps=steps
         )
 
     def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

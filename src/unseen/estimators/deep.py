@@ -8,6 +8,7 @@ using textual descriptions", ICCV 2015; a special case in the paper. Training ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +16,16 @@ import numpy as np
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
 from unseen.errors import require
-from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
+from unseen.estimators.base import check_number, check_positive, check_whole
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.progress import tell
+from unseen.training.checkpoint import Note, Steps
+
+_MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
-class DeepEmbedding(ZeroShotClassifier):
+class DeepEmbedding(ResumableClassifier):
     """Two networks with a hidden layer each, whose outputs are compared by their product.
 
         f(x) = max(0, x A1 + a) A2,        g(s) = max(0, s B1 + b) B2,        score = <f(x), g(s)>
@@ -97,10 +102,11 @@ class DeepEmbedding(ZeroShotClassifier):
             for width in (X.shape[1], S.shape[1])
             for a in first_layers(width, self.n_hidden, self.n_codes, rng)
         ]
-        self.history_ = self._train(torch, layers, X, labels, S, rng)
-        arrays = [layer.detach().numpy().copy() for layer in layers]
+        training = partial(self._train, torch, layers, X, labels, S, rng)
+        with self._checkpoint() as checkpoint:
+            arrays, history = Steps(checkpoint).run(training)
         self.row_layers_, self.class_layers_ = arrays[:3], arrays[3:]
-        self.n_iter_ = self.max_iter
+        self.history_, self.n_iter_ = np.array(history), self.max_iter
 
     def _train(
         self,
@@ -110,16 +116,24 @@ class DeepEmbedding(ZeroShotClassifier):
         labels: np.ndarray,
         S: Any,
         rng: np.random.Generator,
-    ) -> np.ndarray:
+        found: list[Any] | None,
+        note: Note | None,
+    ) -> list[Any]:
+        """The trained layers as arrays, and the mean of the objective in each pass."""
         order = own_order(X, self.scaling_, labels)
         adam = torch.optim.Adam(layers, lr=self.learning_rate, fused=True)
         # At least ten steps a pass, however few rows there are.
         size = max(1, min(self.batch_size, labels.size // 10))
-        history = []
+        history: list[float] = [] if found is None else found[0]
+        if found is not None:
+            restore(torch, layers, adam, *found[1:])
         for n_pass in range(self.max_iter):
+            batches = np.array_split(rng.permutation(order), -(-labels.size // size))
+            if n_pass < len(history):
+                continue  # made before the fit was stopped
             tell(f"pass {n_pass + 1} of {self.max_iter}")
             losses = []
-            for batch in np.array_split(rng.permutation(order), -(-labels.size // size)):
+            for batch in batches:
                 done = (n_pass + len(losses) * size / labels.size) / self.max_iter
                 adam.param_groups[0]["lr"] = self.learning_rate * np.cos(np.pi / 2 * done) ** 2
                 rows = torch.from_numpy(self.scaling_(X[batch]))
@@ -130,8 +144,10 @@ class DeepEmbedding(ZeroShotClassifier):
                 loss.backward()
                 adam.step()
                 losses.append(float(loss.detach()))
-            history.append(np.mean(losses))
-        return np.array(history)
+            history.append(float(np.mean(losses)))
+            if note is not None:
+                note([history[:], arrays_of(layers), *moments_of(layers, adam)])
+        return [arrays_of(layers), history]
 
     # -- test time ------------------------------------------------------------------------------
 
@@ -164,6 +180,31 @@ def objective(torch: Any, layers: list[Any], rows: Any, S: Any, labels: Any, pen
     scores = (torch.relu(rows @ A1 + a) @ A2) @ (torch.relu(S @ B1 + b) @ B2).T
     square = sum((layer**2).sum() for layer in (A1, A2, B1, B2))
     return torch.nn.functional.cross_entropy(scores, labels) + 0.5 * penalty * square
+
+
+def arrays_of(layers: list[Any]) -> list[np.ndarray]:
+    """Copies of the layers."""
+    return [layer.detach().numpy().copy() for layer in layers]
+
+
+def moments_of(layers: list[Any], adam: Any) -> list[Any]:
+    """What Adam knows: the means of gradients and of their squares, and the number of steps."""
+    states = [adam.state[layer] for layer in layers]
+    means = [[s[name].numpy().copy() for s in states] for name in _MOMENTS]
+    return [*means, float(states[0]["step"])]
+
+
+def restore(
+    torch: Any, layers: list[Any], adam: Any, arrays: Any, means: Any, squares: Any, n_steps: float
+) -> None:
+    """Layers and Adam as they were noted."""
+    for layer, array, *moments in zip(layers, arrays, means, squares, strict=True):
+        with torch.no_grad():
+            layer.copy_(torch.from_numpy(array))
+        tensors = [torch.from_numpy(moment.copy()) for moment in moments]
+        adam.state[layer] = {
+            "step": torch.tensor(n_steps), **dict(zip(_MOMENTS, tensors, strict=True))
+        }  # fmt: skip
 
 
 def first_layers(

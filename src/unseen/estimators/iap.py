@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.estimators.dap import AttributePrediction
+from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_multinomial, softmax
 
 # A share of the prior in p(a|x), so that no attribute is ever certain.
@@ -42,10 +43,12 @@ class IAP(AttributePrediction):
     n_iter_ : steps of the logistic regression.
     """
 
-    def _fit_attributes(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> None:
+    def _fit_attributes(
+        self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
+    ) -> None:
         self.binary_ = binary.astype(X.dtype)
         self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
-            X, self.scaling_, labels, binary.shape[0], self.penalty
+            X, self.scaling_, labels, binary.shape[0], self.penalty, steps=steps
         )
 
     def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

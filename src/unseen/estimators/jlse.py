@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any, Self
 
@@ -220,29 +219,11 @@ class JLSE(PairMatching, ZeroShotClassifier):
 
     # -- training -------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
-
-        `checkpoint` is a file that keeps the state of training, block by block. A fit that was
-        stopped, by Ctrl-C or for good, goes on from it to the same result when it is called again
-        with the same data and parameters. The file stays: remove it when the model is saved.
-        """
-        with self._keeping(checkpoint):
-            return super().fit(X, y, classes)
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
         self._forget_pairs()
         work = X.shape[0] * min(self.n_target_atoms, X.shape[1]) * table.n_classes
-        parameters = {k: v for k, v in self.get_params().items() if k != "verbose"}
-        belongs = {"data": self.training_data_["sha256"], **parameters}
-        with threads_for(work), Checkpoint(self._checkpoint_path, belongs) as checkpoint:
+        with threads_for(work), self._checkpoint() as checkpoint:
             self._fit_scaled(X, labels, table, checkpoint)
 
     def _fit_scaled(
@@ -288,9 +269,10 @@ class JLSE(PairMatching, ZeroShotClassifier):
             if self.verbose and block == "W":
                 sys.stderr.write(f"JLSE round {n_round}: J = {training.objective().total:.6g}\n")
 
-        checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
+        if found is None:
+            checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
         if self.training == "pairwise":
-            self._couple(training, n_rounds)
+            self._couple(training, n_rounds, checkpoint)
         else:
             training.run(n_rounds, self.tol, after_block)
         if self.ranking:
@@ -298,10 +280,16 @@ class JLSE(PairMatching, ZeroShotClassifier):
             training.fit_ranking(self.ranking)
         self._keep(training)
 
-    def _couple(self, training: Training, n_rounds: int) -> None:
+    def _couple(self, training: Training, n_rounds: int, checkpoint: Checkpoint) -> None:
         """Algorithm 1 from where `training` is, which then has its parameters."""
-        coupled = PairwiseTraining.after(training)
-        coupled.run(n_rounds, self.tol)
+        found = (checkpoint.state("rounds") or {}).get("coupled")
+        coupled = PairwiseTraining.after(training, found=found)
+        before = training.state() | {"chosen": n_rounds}
+        coupled.run(
+            n_rounds,
+            self.tol,
+            lambda: checkpoint.note("rounds", before | {"coupled": coupled.state()}),
+        )
         if self.verbose:
             for k, parts in enumerate(coupled.history):
                 sys.stderr.write(f"JLSE round {k} of Algorithm 1: G = {parts.total:.6g}\n")

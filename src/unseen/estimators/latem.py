@@ -14,6 +14,7 @@ from unseen.classes import ClassTable
 from unseen.estimators.base import check_number, check_whole
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
+from unseen.training.checkpoint import Steps
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
 _PASSES_BETWEEN_PRUNING = 5
@@ -89,12 +90,16 @@ class LatEm(BilinearRanking):
     def _loss(self) -> Ranking:
         return sum_of_hinges
 
-    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        super()._fit_scaled(X, labels, table)
+    def _fit_scaled(
+        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
+    ) -> None:
+        super()._fit_scaled(X, labels, table, steps)
         self.n_maps_ = self.weights_.shape[1] // table.n_attributes
 
-    def _train(self, problem: Problem, schedule: Schedule, watch: Watch | None = None) -> Trained:
-        single = minimise(problem, self._schedule())
+    def _train(
+        self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
+    ) -> Trained:
+        single = minimise(problem, self._schedule(), steps=steps)
         shape = (len(single.weights), self.n_maps, single.weights.shape[2])
         noise = np.random.default_rng(self.random_state).standard_normal(shape)
         noise *= self.spread * np.sqrt(np.mean(np.square(single.weights, dtype=np.float64)))
@@ -108,7 +113,7 @@ class LatEm(BilinearRanking):
             kept = np.flatnonzero(shares >= min(self.least_share, shares.max()))
             return None if kept.size == shares.size else kept
 
-        return minimise(problem, schedule, start, squares, watch=watch, prune=prune)
+        return minimise(problem, schedule, start, squares, steps=steps, watch=watch, prune=prune)
 
     def _score(self, X: np.ndarray, prepared: np.ndarray) -> np.ndarray:
         codes = self._row_codes(X)

@@ -13,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from unseen.checksums import data_checksum
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier, float_types
+from unseen.estimators.base import float_types
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.inference.latent import TestTime
 from unseen.inference.threshold import GOALS, METHODS, best_threshold, fit_curve, on_curve
 from unseen.pair_labels import pair_labels
 from unseen.pair_splits import KINDS, cold_start_splits
-from unseen.training.checkpoint import Resumable
 
 
-class PairMatching(Resumable, ZeroShotClassifier):
+class PairMatching(ResumableClassifier):
     """The binary problem behind zero-shot learning: do a source and a target describe one thing?
 
         F(x_s, x_t) ≥ θ  →  Ident, else Diff                                            (Eq. 1)

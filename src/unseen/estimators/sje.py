@@ -19,6 +19,7 @@ from unseen.estimators.bilinear import BilinearRanking
 from unseen.groups import Group
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
+from unseen.training.checkpoint import Steps
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
@@ -86,7 +87,9 @@ class SJE(BilinearRanking):
     def _loss(self) -> Ranking:
         return worst_hinge
 
-    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+    def _fit_scaled(
+        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
+    ) -> None:
         groups = table.groups or (Group("all", 0, table.n_attributes - 1),)
         for group in groups:
             if np.ptp(table.vectors[:, group.columns], axis=0).max() == 0:
@@ -98,9 +101,9 @@ class SJE(BilinearRanking):
         self.class_scalings_ = [scaling for scaling, _ in scaled]
         self.first_columns_ = np.array([g.first for g in groups])
         descriptions = [S for _, S in scaled]
-        alphas = self._weights_of(groups, X, labels, descriptions)
+        alphas = self._weights_of(groups, X, labels, descriptions, steps)
         self.table_weights_ = dict(zip([g.name for g in groups], alphas.tolist(), strict=True))
-        trained = [self._learn(X, labels, S) for S in descriptions]
+        trained = [self._learn(X, labels, S, steps) for S in descriptions]
         self.weights_ = np.hstack([t.weights[:, 0] for t in trained])
         self.n_iter_ = max(t.n_iter for t in trained)
         # A group that stopped early stays where it was.
@@ -110,7 +113,12 @@ class SJE(BilinearRanking):
     # -- the weights of the groups --------------------------------------------------------------
 
     def _weights_of(
-        self, groups: tuple[Group, ...], X: np.ndarray, labels: np.ndarray, S: list[np.ndarray]
+        self,
+        groups: tuple[Group, ...],
+        X: np.ndarray,
+        labels: np.ndarray,
+        S: list[np.ndarray],
+        steps: Steps,
     ) -> np.ndarray:
         names = [g.name for g in groups]
         if isinstance(self.table_weights, Mapping):
@@ -123,17 +131,17 @@ class SJE(BilinearRanking):
             return alphas / alphas.sum()
         if len(groups) == 1 or self.table_weights == "equal" or len(S[0]) < FEWEST_CLASSES:
             return np.full(len(groups), 1 / len(groups))
-        return self._learned_weights(X, labels, S)
+        return self._learned_weights(X, labels, S, steps)
 
     def _learned_weights(
-        self, X: np.ndarray, labels: np.ndarray, S: list[np.ndarray]
+        self, X: np.ndarray, labels: np.ndarray, S: list[np.ndarray], steps: Steps
     ) -> np.ndarray:
         """Those of a grid with which held-out classes are recognised best, the mean of equals."""
         scores, own = [], labels
         for description in S:
             problem, _ = self._problem(X, labels, description)
             kept, held = hold_out(problem, self.random_state)
-            V = self._train(kept, self._schedule()).weights
+            V = self._train(steps, kept, self._schedule()).weights
             scores.append(np.concatenate([held.scores(V, rows) for rows in held.blocks()]))
             own = held.labels  # the same for every description
         grid = simplex_grid(len(S))

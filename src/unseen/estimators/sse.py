@@ -6,26 +6,28 @@ compares with it in all of its tables, as SSE-INT and SSE-ReLU.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba as nb
 import numpy as np
-from scipy.optimize import minimize
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import ZeroShotClassifier, check_number, check_positive, check_whole
+from unseen.estimators.base import check_number, check_positive, check_whole
+from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaling, RowScaling, sum_of_squares
 from unseen.progress import tell
 from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.threads import threads_for
+from unseen.training.checkpoint import Note, Steps
+from unseen.training.lbfgs import Function, lbfgs
 
 _MEMORY = 5  # pairs that L-BFGS keeps
 _COLUMNS, _ROWS = 512, 64  # a tile of V and of X that stays in the cache
 
 
-class SSE(ZeroShotClassifier):
+class SSE(ResumableClassifier):
     """Rows and classes as mixtures of seen classes; `SSEIntersection` and `SSEReLU` are the two.
 
         z_u    = argmin over the simplex of γ/2 |z|² + 1/2 |c_u - Σ_s z_s c_s|²
@@ -96,10 +98,12 @@ class SSE(ZeroShotClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        with threads_for(X.size * table.n_classes):
-            self._fit_scaled(X, labels, table)
+        with threads_for(X.size * table.n_classes), self._checkpoint() as checkpoint:
+            self._fit_scaled(X, labels, table, Steps(checkpoint))
 
-    def _fit_scaled(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+    def _fit_scaled(
+        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
+    ) -> None:
         self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
         S = table.vectors.astype(np.float64)
         self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
@@ -111,7 +115,7 @@ class SSE(ZeroShotClassifier):
             rows, labels, self._class_codes(table), self._sign, start.astype(X.dtype),
             self.weight_penalty, self.vector_penalty,
         )  # fmt: skip
-        self.history_ = np.array(training.alternate(self.n_rounds, self.n_steps))
+        self.history_ = np.array(training.alternate(self.n_rounds, self.n_steps, steps))
         self.weights_, self.vectors_ = training.w, training.V
 
     def _first_vectors(self, means: np.ndarray, center: np.ndarray) -> np.ndarray:
@@ -203,16 +207,15 @@ class Margins:
         self.sign, self.lambda_w, self.lambda_v = sign, weight_penalty, vector_penalty
         self.w, self.V = np.zeros(X.shape[1], X.dtype), np.array(start, order="C")
 
-    def alternate(self, n_rounds: int, n_steps: int) -> list[float]:
+    def alternate(self, n_rounds: int, n_steps: int, steps: Steps | None = None) -> list[float]:
         """Learn w and V in turn; the objective at the start and after each of them."""
-        history = [self.by_weights(self.w)[0]]
+        steps = Steps() if steps is None else steps
+        history = steps.run(lambda *_: [self.by_weights(self.w)[0]])[:]
         for n_round in range(1, n_rounds + 1):
             for name, part in (("w", self.by_weights), ("V", self.by_vectors)):
                 tell(f"round {n_round} of {n_rounds}: {name}")
-                before = getattr(self, name)
-                found = _minimise(part, before, n_steps)
+                value, found = steps.run(partial(_learn, part, getattr(self, name), n_steps))
                 # Rounding to float32 may undo a step that was small already.
-                value = part(found)[0]
                 if value < history[-1]:
                     setattr(self, name, found)
                 history.append(min(value, history[-1]))
@@ -253,16 +256,13 @@ def class_means(X: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray
     return (members @ X) / members.sum(axis=1, keepdims=True)
 
 
-def _minimise(part: Callable[[np.ndarray], tuple], start: np.ndarray, n_steps: int) -> np.ndarray:
-    """A few steps of L-BFGS from `start`, which is an array of any shape."""
-
-    def flat(point: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = part(point)
-        return value, gradient.ravel().astype(np.float64)
-
-    options = {"maxiter": n_steps, "maxcor": _MEMORY}
-    found = minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(start.shape).astype(start.dtype)
+def _learn(
+    part: Function, start: np.ndarray, n_steps: int, state: list[Any] | None, note: Note | None
+) -> list[Any]:
+    """The objective after a few steps of L-BFGS from `start`, and where they lead."""
+    found = lbfgs(part, start, state, note, maxiter=n_steps, maxcor=_MEMORY)
+    end = found.x.reshape(start.shape).astype(start.dtype)
+    return [part(end)[0], end]
 
 
 @nb.njit(cache=True, parallel=True, fastmath=FASTMATH)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,6 +20,15 @@ KIND = "unseen checkpoint"
 FORMAT = 1
 # A state is written again after so many times the seconds that its last writing took.
 _WORK_A_WRITE = 20.0
+
+# What belongs to a fit by its checksum alone, in words.
+_NOT_SHOWN = {
+    "data": "the rows, labels or classes",
+    "settings": "the settings to try",
+    "splits": "the classes held out",
+}
+
+Note = Callable[[list[Any] | None], None]
 
 
 class Checkpoint:
@@ -38,7 +46,7 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str] | None, belongs: dict[str, Any]) -> None:
         self.path = None if path is None else Path(path)
-        self._belongs = belongs | {"unseen": unseen.__version__}
+        self._belongs = _plain(belongs | {"unseen": unseen.__version__})
         self._pending: tuple[str, dict[str, Any]] | None = None
         self._written, self._cost = 0.0, 0.0
         self._found = self._read() if self.path is not None and os.path.exists(self.path) else None
@@ -102,19 +110,39 @@ class Checkpoint:
         return stage, state
 
 
-class Resumable:
-    """An estimator whose fit may keep its state in a file."""
+class Steps:
+    """A fit made of trainings, one after the other, in its checkpoint.
 
-    _checkpoint_path: str | os.PathLike[str] | None = None
+    Of those that are over it keeps what came out, and of the one that runs the state; both are
+    lists of arrays, numbers and lists. A fit that goes on must make the same trainings in the same
+    order.
 
-    @contextmanager
-    def _keeping(self, path: str | os.PathLike[str] | None) -> Iterator[None]:
-        """Let what is fitted meanwhile keep its state in the file `path`."""
-        self._checkpoint_path = path
-        try:
-            yield
-        finally:
-            del self._checkpoint_path
+    >>> Steps().run(lambda found, note: [found, 1])
+    [None, 1]
+    """
+
+    def __init__(self, checkpoint: Checkpoint | None = None) -> None:
+        self._checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
+        found = self._checkpoint.state("steps") or {"over": [], "running": None}
+        self._over, self._running = found["over"], found["running"]
+        self._number = 0
+
+    def run(self, train: Callable[[list[Any] | None, Note | None], list[Any]]) -> list[Any]:
+        """The result of the next training: what is kept of it, or what it returns.
+
+        `train(found, note)` gets the state it was stopped in, or None, and calls `note` with new
+        ones; `note` is None where nothing is kept.
+        """
+        self._number += 1
+        if self._number > len(self._over):
+            found, self._running = self._running, None
+            is_kept = self._checkpoint.path is not None
+            self._over.append(train(found, self._note if is_kept else None))
+            self._note(None)
+        return self._over[self._number - 1]
+
+    def _note(self, state: list[Any] | None) -> None:
+        self._checkpoint.note("steps", {"over": self._over[:], "running": state})
 
 
 def remove(path: str | os.PathLike[str]) -> None:
@@ -130,10 +158,20 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
     for name in dict.fromkeys([*now, *then]):
         if then.get(name) == now.get(name):
             continue
-        if name == "data":
-            return "the rows, labels or classes were others"
+        if name in _NOT_SHOWN:
+            return f"{_NOT_SHOWN[name]} were others"
         return f"{name} was {then.get(name)!r} and is now {now.get(name)!r}"
     return ""
+
+
+def _plain(value: Any) -> Any:
+    """What JSON gives back as it was given."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(v) for name, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
 
 
 def _encode(value: Any, arrays: Arrays) -> Any:

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.optimize
 import scipy.special
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.blocks import array_blocks
-from unseen.preprocessing import RowScaling
+from unseen.preprocessing import RowScaling, sum_of_squares
 from unseen.threads import threads_for
+from unseen.training.checkpoint import Note, Steps
+from unseen.training.lbfgs import lbfgs
 from unseen.training.rows import TrainingRows
 
 # scores (N x K, overwritten) -> mean loss, and its derivative by the scores
@@ -50,6 +52,7 @@ def fit_multinomial(
     *,
     tol: float | None = None,
     max_iter: int = 500,
+    steps: Steps | None = None,
 ) -> Linear:
     """One classifier a class that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
     shares = np.bincount(labels, minlength=n_classes) / labels.size
@@ -59,7 +62,7 @@ def fit_multinomial(
     def loss(scores: np.ndarray) -> tuple[float, np.ndarray]:
         return multinomial_loss(scores, labels)
 
-    return _fit(X, scaling, loss, start, curvature, penalty, tol, max_iter)
+    return _fit(X, scaling, loss, start, curvature, penalty, tol, max_iter, steps)
 
 
 def fit_binary(
@@ -71,6 +74,7 @@ def fit_binary(
     *,
     tol: float | None = None,
     max_iter: int = 500,
+    steps: Steps | None = None,
 ) -> Linear:
     """K classifiers that know nothing of each other: log p(1|x) - log p(0|x) = w_k'x̃ + b_k.
 
@@ -85,7 +89,9 @@ def fit_binary(
     def loss(scores: np.ndarray) -> tuple[float, np.ndarray]:
         return binary_loss(scores, targets[labels])
 
-    return _fit(X, scaling, loss, scipy.special.logit(shares), curvature, penalty, tol, max_iter)
+    return _fit(
+        X, scaling, loss, scipy.special.logit(shares), curvature, penalty, tol, max_iter, steps
+    )
 
 
 def multinomial_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
@@ -131,11 +137,12 @@ def _fit(
     penalty: float,
     tol: float | None,
     max_iter: int,
+    steps: Steps | None,
 ) -> Linear:
     with threads_for(float(X.size) * start.size):
         rows, basis = narrow_rows(X, scaling)
         problem = _Problem(rows, loss, curvature, penalty, start.size)
-        found = problem.solve(start, tol or _TOL[X.dtype.itemsize], max_iter)
+        found = problem.solve(start, tol or _TOL[X.dtype.itemsize], max_iter, steps or Steps())
         if basis is None:
             return found
         return found._replace(weights=basis @ found.weights)
@@ -188,20 +195,23 @@ class _Problem:
         gram.flat[:: rows.n_columns + 1] += max(self.penalty, lost)
         self.factor = scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
 
-    def solve(self, start: np.ndarray, tol: float, max_iter: int) -> Linear:
+    def solve(self, start: np.ndarray, tol: float, max_iter: int, steps: Steps) -> Linear:
         """From W = 0 and the bias `start`, until the gradient is `tol` times its first value."""
         v = np.zeros(self.shape)
         v[-1] = start * self.root
-        first = np.abs(self.value_and_gradient(v.ravel())[1]).max()
-        options = {
-            "maxcor": _MEMORY,
-            "maxiter": max_iter,
-            "gtol": tol * first,
-            "ftol": np.finfo(self.rows.dtype).eps,
-        }
-        found = scipy.optimize.minimize(
-            self.value_and_gradient, v.ravel(), jac=True, method="L-BFGS-B", options=options
-        )
+        W, bias, n_iter = steps.run(partial(self._descend, v, tol, max_iter))
+        return Linear(W, (bias - self.mean @ W).astype(W.dtype), n_iter)
+
+    def _descend(
+        self, v: np.ndarray, tol: float, max_iter: int, state: list[Any] | None, note: Note | None
+    ) -> list[Any]:
+        """L-BFGS from v: W, the bias of rows whose mean is taken off, and the number of steps."""
+        state = state or [[part] for part in self.value_and_gradient(v)]
+        found = lbfgs(
+            self.value_and_gradient, v, state, note,
+            maxcor=_MEMORY, maxiter=max_iter, gtol=tol * float(np.abs(state[1][0]).max()),
+            ftol=np.finfo(self.rows.dtype).eps,
+        )  # fmt: skip
         if found.nit >= max_iter:
             warnings.warn(
                 f"logistic regression stopped after {max_iter} steps before it had converged; a "
@@ -209,24 +219,23 @@ class _Problem:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        W, bias = self._weights(found.x)
-        return Linear(W, (bias - self.mean @ W).astype(W.dtype), int(found.nit))
+        return [*self._weights(found.x), int(found.nit)]
 
     def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient by (V, v), both flat and in float64."""
+        """The objective and its gradient by (V, v)."""
         W, bias = self._weights(flat)
         scores = self.rows.project(W)
         scores += bias - self.mean @ W
         value, residual = self.loss(scores)
-        value += self.penalty / 2 * np.einsum("dk,dk->", W, W, dtype=np.float64)
+        value += self.penalty / 2 * sum_of_squares(W)
         sums = residual.sum(axis=0, dtype=np.float64)
         by_weights = self.rows.cross(residual)
         by_weights += W * W.dtype.type(self.penalty)
         by_weights -= np.outer(self.mean, sums).astype(W.dtype)
-        gradient = np.empty(self.shape)
+        gradient = np.empty(self.shape, self.rows.dtype)
         gradient[:-1] = self._solve(by_weights, transposed=False)
         gradient[-1] = sums / self.root
-        return value, gradient.ravel()
+        return value, gradient
 
     def _weights(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W, and the bias of rows whose mean is taken off."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from unseen.model.ranking import Ranking
 from unseen.preprocessing import RowScaling, sum_of_squares
 from unseen.progress import tell
 from unseen.selection import ClassHoldout
+from unseen.training.checkpoint import Note, Steps
 
 # AdaGrad moves no weight by more than the rate in a step; this share of the radius that holds the
 # minimiser is near the best on problems of all sizes.
@@ -146,12 +147,17 @@ class Schedule:
 
 class Trained(NamedTuple):
     """Averaged weights (d x K x r), the squares of AdaGrad with which to go on from there, J before
-    the first and after each pass, and the number of passes."""
+    the first and after each pass, and what `watch` said after each."""
 
     weights: np.ndarray
     squares: np.ndarray
     history: np.ndarray
-    n_iter: int
+    watched: list[float]
+
+    @property
+    def n_iter(self) -> int:
+        """The number of passes."""
+        return len(self.history) - 1
 
 
 class _Descent:
@@ -174,11 +180,22 @@ class _Descent:
         self.average += length
 
     def keep(self, maps: np.ndarray) -> None:
-        self.weights, self.average = self.weights[:, maps], self.average[:, maps]
-        self.squares = self.squares[:, maps]
+        self._set(*(a[:, maps] for a in (self.weights, self.average, self.squares)))
+
+    def state(self) -> list[Any]:
+        return [self.weights.copy(), self.average.copy(), self.squares.copy(), self.n_steps]
+
+    def restore(
+        self, weights: np.ndarray, average: np.ndarray, squares: np.ndarray, n: int
+    ) -> None:
+        self._set(weights, average, squares)
+        self.n_steps = n
+
+    def _set(self, *arrays: np.ndarray) -> None:
+        self.weights, self.average, self.squares = (np.array(a, order="C") for a in arrays)
 
 
-Watch = Callable[[np.ndarray], None]
+Watch = Callable[[np.ndarray], float]
 Prune = Callable[[int, np.ndarray], np.ndarray | None]
 
 
@@ -188,34 +205,50 @@ def minimise(
     start: np.ndarray | None = None,
     squares: np.ndarray | None = None,
     *,
+    steps: Steps | None = None,
     watch: Watch | None = None,
     prune: Prune | None = None,
 ) -> Trained:
     """Lower J by mini-batches from `start`, or from one map of zeros; `squares` are those of the
     training that led to `start`, so that the first steps are not larger than its last.
 
-    After each pass `prune(n_passes, V)` is asked which maps to keep, None for all of them, and
-    `watch(V)` is shown the averaged weights.
+    After each pass `prune(n_passes, V)` is asked which maps to keep, None for all of them,
+    `watch(V)` is shown the averaged weights, and the state is noted; this is one of `steps`.
     """
     start = problem.zeros() if start is None else start
     descent = _Descent(start, squares, _RATE * problem.radius() / np.sqrt(start[:, 0].size))
-    rng = np.random.default_rng(schedule.random_state)
-    history = [problem.objective(start)]
-    for n_passes in range(1, schedule.max_iter + 1):
-        tell(f"pass {n_passes} of at most {schedule.max_iter}")
-        for numbers in _batches(rng, problem.index.size, schedule.batch_size):
-            descent.step(problem.gradient(descent.weights, numbers))
-        kept = prune(n_passes, descent.average) if prune else None
-        if kept is not None:
-            descent.keep(kept)
-        history.append(problem.objective(descent.average))
-        if watch:
-            watch(descent.average)
-        if schedule.announce:
-            sys.stderr.write(f"{schedule.announce} pass {n_passes}: J = {history[-1]:.6g}\n")
-        if n_passes > 1 and kept is None and _is_flat(history, schedule.tol):
-            break
-    return Trained(descent.average, descent.squares, np.array(history), len(history) - 1)
+
+    def train(found: list[Any] | None, note: Note | None) -> list[Any]:
+        rng = np.random.default_rng(schedule.random_state)
+        history, watched, is_flat = [], [], False
+        if found is None:
+            history.append(problem.objective(start))
+        else:
+            history, watched, is_flat = found[:3]
+            descent.restore(*found[3:])
+        for n_passes in range(1, schedule.max_iter + 1):
+            if is_flat:
+                break
+            batches = _batches(rng, problem.index.size, schedule.batch_size)
+            if n_passes < len(history):
+                continue  # made before the fit was stopped
+            tell(f"pass {n_passes} of at most {schedule.max_iter}")
+            for numbers in batches:
+                descent.step(problem.gradient(descent.weights, numbers))
+            kept = prune(n_passes, descent.average) if prune else None
+            if kept is not None:
+                descent.keep(kept)
+            history.append(problem.objective(descent.average))
+            if watch:
+                watched.append(watch(descent.average))
+            if schedule.announce:
+                sys.stderr.write(f"{schedule.announce} pass {n_passes}: J = {history[-1]:.6g}\n")
+            is_flat = n_passes > 1 and kept is None and _is_flat(history, schedule.tol)
+            if note is not None:
+                note([history[:], watched[:], is_flat, *descent.state()])
+        return [descent.average, descent.squares, np.array(history), watched]
+
+    return Trained(*(Steps() if steps is None else steps).run(train))
 
 
 def _is_flat(history: list[float], tol: float) -> bool:
@@ -245,10 +278,9 @@ def _part(problem: Problem, rows: np.ndarray) -> Problem:
 
 
 def best_number_of_passes(
-    problem: Problem, schedule: Schedule, train: Callable[[Problem, Schedule, Watch], object]
+    problem: Problem, schedule: Schedule, train: Callable[[Problem, Schedule, Watch], Trained]
 ) -> int:
     """The number of passes after which held-out seen classes are recognised best."""
     kept, held = hold_out(problem, schedule.random_state)
-    accuracies: list[float] = []
-    train(kept, replace(schedule, announce=None), lambda V: accuracies.append(held.accuracy(V)))
+    accuracies = train(kept, replace(schedule, announce=None), held.accuracy).watched
     return 1 + int(np.argmax(accuracies))

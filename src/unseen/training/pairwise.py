@@ -85,6 +85,7 @@ class PairwiseTraining:
     ----------
     S, rows, labels, weights, options : as in `Training`; `labels` may also be a matrix of signs.
     start : where B, D, W and b start; its Zs are among the codes a pair may start from.
+    found : what `state` gave in an earlier training with the same start, to go on from.
     block_bytes, kept_bytes : size of a block of pairs, and of what is kept between passes.
     """
 
@@ -97,6 +98,7 @@ class PairwiseTraining:
         options: Options,
         start: Codes,
         *,
+        found: list[Any] | None = None,
         block_bytes: int = BLOCK_BYTES,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
@@ -106,9 +108,13 @@ class PairwiseTraining:
         self._block_bytes, self._kept_bytes = block_bytes, kept_bytes
         self._starts = (start.Zs,)
         self._duals = np.zeros((rows.n_rows, len(S)), start.W.dtype)
-        self.n_rounds = 0
+        self.history: list[ObjectiveParts] = []
+        if found is not None:
+            self.parameters, self._duals = Parameters(*found[0]), found[1]
+            self.history = [ObjectiveParts(*parts) for parts in found[2]]
         self._pass = _Pass(self, self.parameters)
-        self.history = [self._pass.parts]
+        self.history = self.history or [self._pass.parts]
+        self.n_rounds = len(self.history) - 1
 
     @classmethod
     def after(cls, training: Training, **options: Any) -> Self:
@@ -144,13 +150,22 @@ class PairwiseTraining:
             share /= 2
         self.history.append(self._pass.parts)
 
-    def run(self, max_rounds: int, tol: float = 0.0, callback: Callback | None = None) -> None:
-        """Rounds until `max_rounds`, or until G falls by no more than `tol` of itself."""
-        for _ in range(max_rounds):
-            self.run_round(callback)
-            before, now = self.history[-2].total, self.history[-1].total
-            if before - now <= tol * abs(before):
-                break
+    def run(
+        self, max_rounds: int, tol: float = 0.0, after_round: Callable[[], Any] | None = None
+    ) -> None:
+        """Rounds until there are `max_rounds`, or until G falls by no more than `tol` of itself."""
+        while self.n_rounds < max_rounds and not self._is_stalled(tol):
+            self.run_round()
+            if after_round is not None:
+                after_round()
+
+    def _is_stalled(self, tol: float) -> bool:
+        before, now = (parts.total for parts in (self.history * 2)[-2:])
+        return self.n_rounds > 0 and before - now <= tol * abs(before)
+
+    def state(self) -> list[Any]:
+        """All that the rest of training depends on, beside where it started."""
+        return [list(self.parameters), self._duals, [list(p) for p in self.history]]
 
     def _step_B(self) -> dict[str, Any]:
         """B <- argmin Σ_ij |x_i - B z_s(ij)|², with the proximal term of Algorithm 2."""

@@ -38,7 +38,7 @@ class Trial:
     def after(self, outcome: Outcome) -> Self:
         """The trial with one more split."""
         seconds = (*self.seconds, outcome.seconds)
-        if outcome.error is not None:
+        if outcome.score is None:
             return replace(self, error=outcome.error, seconds=seconds)
         return replace(self, scores=(*self.scores, outcome.score), seconds=seconds)
 
@@ -46,7 +46,7 @@ class Trial:
 class Outcome(NamedTuple):
     """One setting on one split: its score, or the error that took its place."""
 
-    score: float
+    score: float | None
     seconds: float
     error: str | None = None
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from unseen.checksums import data_checksum
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.names import as_names
 from unseen.selection import ClassHoldout
+from unseen.training.checkpoint import Checkpoint
 from unseen.tuning.progress import Progress, reporter
 from unseen.tuning.result import Tuning, best_first
 from unseen.tuning.search import STRATEGIES, Search, Split
@@ -57,6 +61,7 @@ def tune(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Callable[[Progress], Any] | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tuning:
     """Search a grid by held-out seen classes, then fit the best setting on all rows.
 
@@ -82,6 +87,9 @@ def tune(
         `n_settings` is given, and of the held-out classes where `cv` is not.
     n_jobs : how many fits to make at once, as everywhere in scikit-learn.
     progress : True for a progress bar, or a function called with a `Progress`.
+    checkpoint : a file that keeps the outcome of every fit. A search that was stopped, by Ctrl-C or
+        for good, goes on from it to the same result when it is called again with the same data,
+        estimator and grid; `budget` counts the seconds before, and may be another. The file stays.
     """
     preset = _preset(protocol)
     strategy = preset.strategy if strategy is None else strategy
@@ -105,9 +113,24 @@ def tune(
     splits = list(cv.split(X, labels))
     seen = table.select(np.unique(labels))
     parts = (_split(X, labels, seen, *rows) for rows in splits)
-    with reporter(progress) as report:
-        search.run(parts, len(splits), report)
+    belongs = {} if checkpoint is None else _belongs(search, X, labels, table, splits)
+    with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
+        search.run(parts, len(splits), report, kept)
     return _result(search, X, labels, table, len(splits))
+
+
+def _belongs(
+    search: Search, X: Any, labels: np.ndarray, table: ClassTable, splits: list[Any]
+) -> dict[str, Any]:
+    """What a search that goes on must have in common with the one that was stopped."""
+    return {
+        "method": type(search.estimator).__name__,
+        "data": data_checksum(np.asarray(X), labels, table),
+        "settings": joblib.hash([setting.parameters for setting in search.settings]),
+        "splits": joblib.hash(splits),
+        **{name: getattr(search, name) for name in ("scoring", "strategy", "random_state")},
+        "parameters": search.estimator.get_params(deep=False),
+    }
 
 
 def _split(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.training.checkpoint import Checkpoint
 from unseen.tuning.progress import Progress
 from unseen.tuning.result import Outcome, Trial, best_first
 from unseen.tuning.settings import Setting, by_fit, fit_key, with_parameters
@@ -60,12 +62,26 @@ class Search:
         self.random_state, self.clock = random_state, clock
         self.trials = [Trial(setting.parameters) for setting in settings]
         self.n_fits, self.spent, self.finished = 0, 0.0, True
+        self._outcomes: list[list[Outcome]] = []  # of every fit
+        self._known: list[list[Outcome]] = []  # those that wait for their fit to be due
 
     def run(
-        self, splits: Iterable[Split], n_splits: int, report: Callable[[Progress], Any] | None
+        self,
+        splits: Iterable[Split],
+        n_splits: int,
+        report: Callable[[Progress], Any] | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        """Fill in `trials`, `n_fits`, `spent` and `finished`."""
-        begin, done = self.clock(), 0
+        """Fill in `trials`, `n_fits`, `spent` and `finished`.
+
+        The checkpoint has the outcome of every fit; one that is known is not made again, and its
+        seconds count.
+        """
+        checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
+        if found := checkpoint.state("search"):
+            self._known = [[Outcome(*o) for o in outcomes] for outcomes in found["outcomes"]]
+            self.spent = found["spent"]
+        begin, done = self.clock() - self.spent, 0
         alive = self._first_order()
         with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
             for k, split in enumerate(splits):
@@ -73,6 +89,8 @@ class Search:
                 for n_scored in self._score_all(pool, alive, split, begin):
                     done += n_scored
                     self.spent = self.clock() - begin
+                    outcomes = [[list(o) for o in fit] for fit in self._outcomes]
+                    checkpoint.note("search", {"outcomes": outcomes, "spent": self.spent})
                     if report is not None:
                         report(self._progress(done, total))
                 alive = self._survivors(alive)
@@ -82,14 +100,17 @@ class Search:
     def _score_all(self, pool: Any, alive: list[int], split: Split, begin: float) -> Iterator[int]:
         """Score settings on a split, and yield how many are done with each fit."""
         fits = by_fit(self.settings, alive)
+        known, self._known = self._known[: len(fits)], self._known[len(fits) :]
+        self.n_fits += len(known)
         outcomes = pool(
             delayed(score_settings)(
                 self.estimator, [self.settings[k].parameters for k in fit], split, self.scoring
             )
-            for fit in self._affordable(fits, begin)
+            for fit in self._affordable(fits[len(known) :], begin)
         )
         # In order, so that the result is the same whatever the number of jobs.
-        for fit, found in zip(fits, outcomes, strict=False):
+        for fit, found in zip(fits, chain(known, outcomes), strict=False):
+            self._outcomes.append(found)
             for k, outcome in zip(fit, found, strict=True):
                 self.trials[k] = self.trials[k].after(outcome)
             yield len(fit)
@@ -148,7 +169,7 @@ def score_settings(
     model, fit_seconds = None, 0.0
     for parameters in settings:
         begin, shared = time.perf_counter(), fit_seconds
-        score, error = float("nan"), None
+        score, error = None, None
         try:
             wanted = with_parameters(estimator, parameters)
             if model is None:

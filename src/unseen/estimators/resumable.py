@@ -1,0 +1,48 @@
+"""Methods whose training can be stopped and gone on with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.training.checkpoint import Checkpoint
+
+
+class ResumableClassifier(ZeroShotClassifier):
+    """A method whose `_fit` keeps its state in `_checkpoint()`."""
+
+    _checkpoint_path: str | os.PathLike[str] | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
+
+        `checkpoint` is a file that keeps the state of training. A fit that was stopped, by Ctrl-C
+        or for good, goes on from it to the same result when it is called again with the same data
+        and parameters. The file stays: remove it when the model is saved.
+        """
+        with self._keeping(checkpoint):
+            return super().fit(X, y, classes)
+
+    @contextmanager
+    def _keeping(self, path: str | os.PathLike[str] | None) -> Iterator[None]:
+        """Let what is fitted meanwhile keep its state in the file `path`."""
+        self._checkpoint_path = path
+        try:
+            yield
+        finally:
+            del self._checkpoint_path
+
+    def _checkpoint(self) -> Checkpoint:
+        """The file of this fit, which belongs to this method, these data and parameters."""
+        parameters = {k: v for k, v in self.get_params().items() if k != "verbose"}
+        belongs = {"method": type(self).__name__, "data": self.training_data_["sha256"]}
+        return Checkpoint(self._checkpoint_path, belongs | parameters)
