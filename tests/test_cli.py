@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import re
 import shutil
 import sys
 from contextlib import redirect_stdout
@@ -85,6 +87,11 @@ def test_methods_and_datasets_are_listed() -> None:
     methods = run_unseen("methods", "--json").json
     assert methods["eszsl"]["parameters"] == ESZSL().get_params()
     assert methods["eszsl"]["grid"] == ESZSL.default_grid()
+    told = run_unseen("methods", "ESZSL").out
+    assert "in units of the trace of X'X" in told
+    assert re.search(r"^row_penalty = 0.001  \[.*0\.1.*\]$", told, re.MULTILINE)
+    assert list(run_unseen("methods", "ale", "--json").json) == ["ale"]
+    assert_one_sentence(run_unseen("methods", "esz"), "nearest name: 'eszsl'")
     found = run_unseen("datasets", "--json").json
     assert found["digits"]["rows"] == 1797
     assert "1,797" in run_unseen("datasets").out
@@ -172,6 +179,40 @@ def test_feature_columns_are_matched_by_name(folder: Path, tmp_path: Path, X: np
     assert_one_sentence(refused, "new.csv has no column 'f3'", "nearest name: 'F3'")
     loaded = unseen.load(tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def test_columns_that_tell_which_row_is_which_come_back(
+    folder: Path, tmp_path: Path, X: np.ndarray
+) -> None:
+    """Text, and numbers of rows that the model was not trained on; another column is left out."""
+    copy = shutil.copytree(folder, tmp_path / "birds")
+    os.remove(copy / "features.npy")
+    names = [f"f{k}" for k in range(X.shape[1])]
+    pd.DataFrame(X, columns=names).to_csv(copy / "features.csv", index=False)
+    assert run_unseen("fit", copy, *BY_ESZSL, "--out", tmp_path / "m").code == 0
+    new = pd.DataFrame(X[:4], columns=names)
+    plain = tmp_path / "plain.csv"
+    new.to_csv(plain, index=False)
+    new.insert(0, "photo", [f"p{k}.jpg" for k in range(4)])
+    new.insert(2, "id", [70, 71, 72, 73])
+    new.insert(3, "weight", [1.5, 2.5, 3.5, 4.5])
+    new["row"] = range(1, 5)
+    given = tmp_path / "given.csv"
+    new.to_csv(given, index=False)
+    found = run_unseen("predict", tmp_path / "m", given, "--json")
+    expected = run_unseen("predict", tmp_path / "m", plain, "--json").json
+    assert found.err == "Note: the model was not trained on column 'weight': left out\n"
+    for line, other in zip(found.json, expected, strict=True):
+        k = line["row"]
+        assert (line.pop("photo"), line.pop("id"), line.pop("row (given)")) == (
+            f"p{k}.jpg", 70 + k, k + 1
+        )  # fmt: skip
+        assert line == other
+    first = run_unseen("retrieve", tmp_path / "m", given, "-c", UNSEEN[0], "--json").json[0]
+    assert first["photo"] == f"p{first['row']}.jpg"
+    del new["f3"]
+    new.to_csv(given, index=False)
+    assert_one_sentence(run_unseen("predict", tmp_path / "m", given), "has no column 'f3', which")
 
 
 def test_the_best_few_candidates(model_file: Path, folder: Path, expected: Any, X: Any) -> None:

@@ -241,6 +241,25 @@ def test_predictions_that_cannot_be_made(
     assert tree(folder.parent) == before
 
 
+def test_a_model_in_the_place_of_the_rows(folder: Path, model_file: Path) -> None:
+    outcome = run_unseen("predict", folder / "features.npy", model_file)
+    assert_one_sentence(outcome, "is a model file and", "is none: the model comes first, then the")
+
+
+def test_a_cell_that_is_no_number_is_told_by_the_name_of_its_column(
+    folder: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(folder, tmp_path / "birds")
+    table = (copy / "classes.csv").read_text().splitlines()
+    cells = table[2].split(",")
+    (copy / "classes.csv").write_text("\n".join([*table[:2], ",".join([*cells[:-1], "nan"])]))
+    name, column = cells[0], table[0].split(",")[-1]
+    assert_one_sentence(
+        run_unseen("fit", copy, "--out", tmp_path / "m"),
+        "classes.csv", f"class {name!r} is NaN or infinite in column {column!r}",
+    )  # fmt: skip
+
+
 def test_a_class_that_the_model_does_not_know(folder: Path, model_file: Path) -> None:
     outcome = run_unseen("retrieve", model_file, folder, "--class", "lazuli buntin")
     assert_one_sentence(outcome, "nearest name: 'Lazuli Bunting'")
@@ -264,7 +283,7 @@ def test_evaluation_on_other_features_is_refused(model_file: Path) -> None:
         (lambda path: path.unlink(), "does not exist"),
         (lambda path: path.write_text("not a model\n"), "not a model file"),
         (lambda path: path.write_bytes(b""), "is empty"),
-        (halve, "not a model file of unseen, or it is damaged"),
+        (halve, "; fit the model again, or copy the file again from where it is whole"),
     ],
     ids=["missing", "text", "empty", "truncated"],
 )

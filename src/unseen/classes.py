@@ -61,6 +61,8 @@ class ClassTable:
         own_names.flags.writeable = False
         index = {name: row for row, name in enumerate(own_names.tolist())}
         own_vectors = _as_vectors(vectors, own_names)
+        own_attributes = _as_attributes(attributes, own_vectors.shape[1])
+        _check_finite(own_vectors, own_names, own_attributes)
         if len(index) < own_names.size:
             raise InputError(f"two rows of the class table have one name: {_repeated(own_names)}")
         if "" in index:
@@ -68,7 +70,7 @@ class ClassTable:
         keep = super().__setattr__
         keep("names", own_names)
         keep("vectors", own_vectors)
-        keep("attributes", _as_attributes(attributes, own_vectors.shape[1]))
+        keep("attributes", own_attributes)
         keep("groups", as_groups(groups, own_vectors.shape[1]))
         keep("_index", index)
 
@@ -372,15 +374,22 @@ def _as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
         )
     if array.shape[1] == 0:
         raise InputError("the class table has no columns: nothing describes the classes")
-    bad = ~np.isfinite(array)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise InputError(
-            f"the description of class {str(names[row])!r} is not finite in column {column} "
-            f"({bad.sum()} such cells in all); fill or drop them first"
-        )
     array.flags.writeable = False
     return array
+
+
+def _check_finite(
+    vectors: np.ndarray, names: np.ndarray, attributes: tuple[str, ...] | None
+) -> None:
+    bad = ~np.isfinite(vectors)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        numbered = f"{column} (counted from 0)"
+        where = numbered if attributes is None else repr(attributes[column])
+        raise InputError(
+            f"the description of class {str(names[row])!r} is NaN or infinite in column {where} "
+            f"({bad.sum()} such cells in all); fill or drop them first"
+        )
 
 
 def _as_attributes(attributes: Iterable[Any] | None, width: int) -> tuple[str, ...] | None:

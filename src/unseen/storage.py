@@ -78,7 +78,8 @@ def _read(file: BinaryIO, name: str) -> ZeroShotClassifier:
         manifest, arrays = tensors.read(file, KIND)
     except DamagedError as error:
         raise InputError(
-            f"{name} is not a model file of unseen, or it is damaged: {error}"
+            f"{name} is not a model file of unseen, or it is damaged: {error}; fit the model "
+            "again, or copy the file again from where it is whole"
         ) from error
     version = manifest.get("format")
     if type(version) is not int or not 1 <= version <= FORMAT:

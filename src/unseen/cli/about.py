@@ -10,13 +10,14 @@ from typing import Annotated
 
 import typer
 
+from unseen.cli.completion import method_names
 from unseen.cli.config import Config
 from unseen.cli.datasets import datasets as datasets
 from unseen.cli.options import Json, check_out
 from unseen.cli.output import percent, say, show, show_json, working
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
-from unseen.estimators import METHODS
+from unseen.estimators import METHODS, ZeroShotClassifier, method
 
 # Seconds that JLSE takes on the digits only where its loops have to be compiled.
 _COMPILED = 15.0
@@ -104,21 +105,50 @@ def check(
         raise typer.Exit(1)
 
 
-def methods(json: Json = False, config: Config = None) -> None:
-    """List the methods with their parameters."""
+def methods(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One of them, to be described in full.",
+            autocompletion=method_names,
+        ),
+    ] = "",
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """List the methods with their parameters, or tell all of one.
+
+    Example: unseen methods eszsl
+    """
+    chosen = {name.casefold(): method(name)} if name else METHODS
     described = {
         name: {
             "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
             "parameters": kind().get_params(),
             "grid": kind.default_grid(),
         }
-        for name, kind in METHODS.items()
+        for name, kind in chosen.items()
     }
     if json:
         show_json(described)
+        return
+    if name:
+        _tell_all(method(name))
         return
     rows = []
     for name, facts in described.items():
         parameters = "\n".join(f"{k}={v}" for k, v in facts["parameters"].items())
         rows.append([name, facts["summary"], parameters])
     show("Methods", ["name", "what it is", "parameters (--set)"], rows)
+
+
+def _tell_all(kind: type[ZeroShotClassifier]) -> None:
+    """What the documentation says of a method, its defaults, and what is worth tuning."""
+    say(inspect.getdoc(kind) or "")
+    say("\nDefaults, and in brackets what 'unseen tune' tries")
+    say("--------------------------------------------------")
+    grid = kind.default_grid()
+    for name, value in kind().get_params().items():
+        tried = f"  [{', '.join(map(str, grid[name]))}]" if name in grid else ""
+        say(f"{name} = {value}{tried}")

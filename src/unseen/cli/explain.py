@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli.config import Config
-from unseen.cli.options import Json, Model, NewClasses, Rows
+from unseen.cli.options import Features, Json, Model, NewClasses
 from unseen.cli.output import show, show_json
 from unseen.cli.rows import class_name, model_and_rows
 from unseen.errors import InputError, counted, listed
@@ -18,7 +18,7 @@ from unseen.estimators.explanation import Explanation
 
 def explain(
     model_file: Model,
-    features: Rows,
+    features: Features,
     row: Annotated[int, typer.Option("--row", "-r", min=0, help="Which row, from 0.")] = 0,
     name: Annotated[
         str, typer.Option("--class", "-c", help="Which class; by default the one it is named.")
@@ -32,12 +32,12 @@ def explain(
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
-    model, X, labels = model_and_rows(model_file, features, classes)
+    model, (X, labels, *_) = model_and_rows(model_file, features, classes)
     reasons = getattr(model, "explain", None)
     if reasons is None:
         able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
         raise InputError(
-            f"{model_file} is a {type(model).__name__}, which gives no reasons; {listed(able)} does"
+            f"{model_file} is of {type(model).__name__}; only {listed(able)} gives reasons"
         )
     if row >= X.shape[0]:
         raise InputError(

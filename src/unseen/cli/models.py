@@ -26,12 +26,12 @@ from unseen.cli.options import (
     Split,
     check_columns,
     check_out,
-    in_order,
     load_model,
     open_data,
 )
 from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
+from unseen.datasets.row_files import in_order
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from unseen.cli.completion import candidate_words, data_names, method_names
 from unseen.cli.config import settings_of_both
 from unseen.datasets import ZeroShotDataset, open_dataset
-from unseen.errors import InputError, nearest
+from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier
 from unseen.storage import load
 
@@ -26,7 +25,7 @@ Data = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
-Rows = Annotated[
+Features = Annotated[
     str,
     typer.Argument(
         metavar="FEATURES",
@@ -100,21 +99,6 @@ def load_model(model_file: Path) -> tuple[ZeroShotClassifier, tuple[str, ...] | 
     model = load(model_file)
     names = vars(model).pop("feature_names_in_", None)
     return model, None if names is None else tuple(map(str, names))
-
-
-def in_order(
-    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: str
-) -> np.ndarray:
-    """Columns in the order of training, by name if both sides have names."""
-    if names is None or wanted is None or names == wanted:
-        return X
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise InputError(
-            f"{where} has no column {missing[0]!r}, which the model was trained on"
-            f"{nearest(missing[0], names)}; columns are matched by name"
-        )
-    return np.take(X, [names.index(name) for name in wanted], axis=1)
 
 
 def check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:

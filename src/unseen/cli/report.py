@@ -18,13 +18,13 @@ from unseen.cli.options import (
     Split,
     check_columns,
     check_out,
-    in_order,
     load_model,
     open_data,
 )
 from unseen.cli.output import percent, say, show, show_json
 from unseen.cli.progress import progress
 from unseen.datasets import ZeroShotDataset
+from unseen.datasets.row_files import in_order
 from unseen.errors import InputError, require
 from unseen.estimators import ZeroShotClassifier
 from unseen.files import read_lines

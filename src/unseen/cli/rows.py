@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from collections.abc import Generator
 from itertools import islice
 from pathlib import Path
@@ -12,30 +13,33 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from unseen import files
+from unseen import files, tensors
 from unseen.blocks import row_blocks
 from unseen.classes import ClassTable
 from unseen.cli.config import Config
 from unseen.cli.options import (
     Candidates,
+    Features,
     Json,
     Model,
     NewClasses,
-    Rows,
     check_columns,
     check_out,
-    in_order,
     load_model,
 )
 from unseen.cli.output import counting, say, show, show_json, working
-from unseen.datasets import open_dataset, read_rows
+from unseen.datasets import open_dataset
+from unseen.datasets.row_files import Rows, in_order, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
+from unseen.storage import KIND
+
+_RESULT = ("place", "row", "image", "label", "class", "score")
 
 
 def predict(
     model_file: Model,
-    features: Rows,
+    features: Features,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write all predictions to this .csv file.")
     ] = None,
@@ -50,23 +54,24 @@ def predict(
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
     _check_csv(out, features, classes)
-    model, X, labels = model_and_rows(model_file, features, classes)
+    model, rows = model_and_rows(model_file, features, classes)
+    beside = _beside(rows)
     among = _candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
     header = ["class", "score"]
     if top > 1:
         header = [f"{word} {k}" for k in range(1, top + 1) for word in header]
-    header = ["row", *([] if labels is None else ["label"]), *header]
+    header = ["row", *beside, *header]
     title = f"Predictions among {_among(among, model)}"
-    lines = _predicted(model, X, labels, top, among)
-    _deliver(header, lines, X.shape[0], out, json, title, _note(labels, among))
+    lines = _predicted(model, rows.X, list(beside.values()), top, among)
+    _deliver(header, lines, rows.X.shape[0], out, json, title, _note(rows.labels, among))
 
 
 def _predicted(
     model: ZeroShotClassifier,
     X: np.ndarray,
-    labels: np.ndarray | None,
+    beside: list[np.ndarray],
     top: int,
     among: list[Any],
 ) -> Generator[list[Any], None, None]:
@@ -76,11 +81,11 @@ def _predicted(
     with counting(f"predicting {X.shape[0]:,} rows", X.shape[0]) as advance:
         for rows in row_blocks(X.shape[0], X.shape[1] * itemsize):
             best = model.top_k(X[rows], top, among)
-            known = [] if labels is None else [labels[rows].tolist()]
+            known = [column[rows].tolist() for column in beside]
             found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
-            for row, (names, scores, *label) in enumerate(found, start=rows.start):
+            for row, (names, scores, *cells) in enumerate(found, start=rows.start):
                 pairs = zip(names, scores, strict=True)
-                yield [row, *label, *(cell for pair in pairs for cell in pair)]
+                yield [row, *cells, *(cell for pair in pairs for cell in pair)]
             advance(rows.stop - rows.start)
 
 
@@ -104,7 +109,7 @@ def _note(labels: np.ndarray | None, names: list[Any]) -> str:
 
 def retrieve(
     model_file: Model,
-    features: Rows,
+    features: Features,
     name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
     out: Annotated[
@@ -126,20 +131,21 @@ def retrieve(
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
     _check_csv(out, features, classes)
-    model, X, labels = model_and_rows(model_file, features, classes)
-    wanted = class_name(name, model)
-    with working(f"ranking {X.shape[0]:,} rows"):
+    model, rows = model_and_rows(model_file, features, classes)
+    wanted, n_rows = class_name(name, model), rows.X.shape[0]
+    with working(f"ranking {n_rows:,} rows"):
         rivals = _candidate_names(against, model) if against else None
-        ranking = model.rank(wanted, X, min(k, X.shape[0]), rivals)
-    known = [] if labels is None else [labels[ranking.rows].tolist()]
+        ranking = model.rank(wanted, rows.X, min(k, n_rows), rivals)
+    beside = _beside(rows)
+    known = [column[ranking.rows].tolist() for column in beside.values()]
     lines = (
         [place, *found]
         for place, found in enumerate(
             zip(ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True), start=1
         )
     )
-    header = ["place", "row", *(["label"] if known else []), "score"]
-    title = f"Rows that fit {name!r} best, among {counted(X.shape[0], 'row')}"
+    header = ["place", "row", *beside, "score"]
+    title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
     _deliver(header, lines, ranking.rows.size, out, json, title)
 
 
@@ -175,17 +181,38 @@ def class_name(text: str, model: ZeroShotClassifier) -> Any:
 
 def model_and_rows(
     model_file: Path, features: str, classes: Path | None
-) -> tuple[ZeroShotClassifier, np.ndarray, np.ndarray | None]:
-    """The model, the rows to use, and their labels where a data set has them."""
+) -> tuple[ZeroShotClassifier, Rows]:
+    """The model, and the rows to use as it knows them, with what their file has beside."""
+    _check_not_swapped(model_file, features)
     model, names = load_model(model_file)
     if classes is not None:
         model = model.reveal(ClassTable.read(classes))
     if os.path.exists(features):
-        rows = read_rows(features, model.n_features_in_)
-        return model, in_order(rows.X, rows.columns, names, features), rows.labels
+        rows = read_rows(features, model.n_features_in_, names)
+        if rows.unused:
+            columns = listed(rows.unused)
+            sys.stderr.write(f"Note: the model was not trained on column {columns}: left out\n")
+        return model, rows
     dataset = open_dataset(features)
     check_columns(model, dataset)
-    return model, in_order(dataset.X, dataset.feature_names, names, features), dataset.y
+    X = in_order(dataset.X, dataset.feature_names, names, features)
+    return model, Rows(X, dataset.y)
+
+
+def _check_not_swapped(model_file: Path, features: str) -> None:
+    if KIND in tensors.kind_of(features) and KIND not in tensors.kind_of(model_file):
+        raise InputError(
+            f"{features} is a model file and {model_file} is none: the model comes first, then the "
+            "features"
+        )
+
+
+def _beside(rows: Rows) -> dict[str, np.ndarray]:
+    """Columns that tell a user which row is which, under names that the result has no use for."""
+    labels = {} if rows.labels is None else {"label": rows.labels}
+    images = {} if rows.image_paths is None else {"image": rows.image_paths}
+    named = {f"{c} (given)" if c in _RESULT else c: cells for c, cells in rows.beside.items()}
+    return {**named, **images, **labels}
 
 
 def _check_csv(out: Path | None, features: str, classes: Path | None) -> None:

@@ -60,7 +60,7 @@ class ZeroShotDataset:
             extra = labels.size == X.shape[0] + 1
             hint = f"; is the first of them, {str(labels[0])!r}, a header?" if extra else ""
             raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels{hint}")
-        check_finite(X)
+        check_finite(X, self.feature_names)
         self._check_split()
 
     def _check_split(self) -> None:
@@ -174,7 +174,7 @@ def check_features(X: np.ndarray) -> None:
         raise InputError(f"features must be numbers, not {X.dtype}")
 
 
-def check_finite(X: np.ndarray) -> None:
+def check_finite(X: np.ndarray, columns: tuple[str, ...] | None = None) -> None:
     """An error naming the first cell that is NaN or infinite; X is read in blocks."""
     if X.dtype.kind != "f":
         return
@@ -182,7 +182,9 @@ def check_finite(X: np.ndarray) -> None:
         finite = np.isfinite(X[rows])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
+            where = f"row {rows.start + row}, column {column} (both counted from 0)"
+            if columns is not None:
+                where = f"row {rows.start + row} (counted from 0), column {columns[column]!r}"
             raise InputError(
-                f"the features are NaN or infinite at row {rows.start + row}, column {column} "
-                "(both counted from 0); fill or drop such rows first"
+                f"the features are NaN or infinite at {where}; fill or drop such rows first"
             )

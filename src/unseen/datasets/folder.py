@@ -6,36 +6,32 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unseen import files
 from unseen.classes import ClassTable
-from unseen.datasets.dataset import ZeroShotDataset, check_features, check_finite
+from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
+from unseen.datasets.row_files import (
+    FEATURE_ARRAYS,
+    FEATURE_SUFFIXES,
+    LABEL_ARRAYS,
+    LABEL_SUFFIXES,
+    ROW_NUMBER_COLUMNS,
+    as_strings,
+    by_rows,
+    existing,
+    part,
+    read_feature_rows,
+    read_labels,
+)
 from unseen.datasets.sources import Sources
 from unseen.errors import InputError, listed, naming, nearest
-from unseen.tables import TABLE_SUFFIXES, read_table
+from unseen.tables import TABLE_SUFFIXES
 
-FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
-LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
-_FEATURE_ARRAYS, _LABEL_ARRAYS = ("features", "X"), ("labels", "y")
-_LABEL_COLUMNS = ("label", "labels", "class")
-_IMAGE_COLUMNS = ("image", "image_path")
-_ROW_NUMBER_COLUMNS = ("id", "index", "row")
-_SPREADSHEETS = (".xlsx", ".xls", ".ods")
-
-
-class Rows(NamedTuple):
-    """Features (N x d) and what stands beside them in their file or folder."""
-
-    X: np.ndarray
-    labels: np.ndarray | None = None
-    image_paths: np.ndarray | None = None
-    columns: tuple[str, ...] | None = None
-    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -84,43 +80,9 @@ def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
     return findings.dataset
 
 
-def read_features(path: str | os.PathLike[str], n_columns: int | None = None) -> np.ndarray:
-    """Rows to predict: a feature file, or the features of a data set; `n_columns` are expected."""
-    return read_rows(path, n_columns).X
-
-
-def read_rows(path: str | os.PathLike[str], n_columns: int | None = None) -> Rows:
-    """Rows to predict, with their labels where the file, or the folder it lies in, has them."""
-    given = _existing(path)
-    layout = find_layout(given) if given.is_dir() else None
-    if layout is not None:
-        data = read_layout(given, layout)
-        _check_width(given, data.X, n_columns)
-        return Rows(data.X, data.y, data.image_paths)
-    file: Path = _part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
-    rows = _read_features(file)
-    if n_columns is not None and rows.X.shape[1] != n_columns:
-        if file.suffix == ".mat" and rows.X.shape[0] == n_columns:
-            rows = rows._replace(X=rows.X.T)
-        _check_width(file, rows.X, n_columns)
-    with naming(file):
-        check_finite(rows.X)
-    labels_file = _part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
-    if labels_file is not None:
-        rows = rows._replace(labels=_read_labels(labels_file))
-    if rows.labels is not None and rows.labels.size != rows.X.shape[0]:
-        raise InputError(f"{given}: {rows.X.shape[0]} rows but {rows.labels.size} labels")
-    return rows
-
-
-def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
-    if n_columns is not None and X.shape[1] != n_columns:
-        raise InputError(f"{path} has {X.shape[1]} columns, the model was trained on {n_columns}")
-
-
 def examine(path: str | os.PathLike[str]) -> Findings:
     """Read all that can be read of a data set, and note everything that is wrong with it."""
-    path = _existing(path)
+    path = existing(path)
     findings, parts = Findings(), _Parts()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
@@ -144,13 +106,6 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     return findings
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
-    path = Path(path)
-    if not os.path.exists(path):
-        raise InputError(f"{path} does not exist")
-    return path
-
-
 def _attempt(findings: Findings, path: Path, step: Callable[[], Any]) -> None:
     try:
         with naming(path):
@@ -168,29 +123,29 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
         return path
 
     def features() -> None:
-        path = used(_part(folder, "features", FEATURE_SUFFIXES))
-        rows = _read_features(path)
+        path = used(part(folder, "features", FEATURE_SUFFIXES))
+        rows = read_feature_rows(path)
         parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
-        parts.columns, parts.left_out = rows.columns, rows.left_out
+        parts.columns, parts.left_out = rows.columns, tuple(rows.beside)
 
     def labels() -> None:
-        path = _part(folder, "labels", LABEL_SUFFIXES, required=False)
+        path = part(folder, "labels", LABEL_SUFFIXES, required=False)
         if path is not None:
             if parts.y is not None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            parts.y = _read_labels(used(path))
+            parts.y = read_labels(used(path))
         # Labels inside a features file that could not be read are not missing.
         elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
-            _part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
+            part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
         if parts.X is not None and parts.y is not None and (folder / "features.mat").exists():
-            parts.X = _by_rows(parts.X, parts.y.size)
+            parts.X = by_rows(parts.X, parts.y.size)
 
     def classes() -> None:
-        table = ClassTable.read(used(_part(folder, "classes", CLASS_SUFFIXES)))
+        table = ClassTable.read(used(part(folder, "classes", CLASS_SUFFIXES)))
         parts.classes = ClassTable(
-            _as_strings(table.names), table.vectors, table.attributes, table.groups
+            as_strings(table.names), table.vectors, table.attributes, table.groups
         )
 
     def unseen() -> None:
@@ -218,90 +173,6 @@ def _may_hold_labels(folder: Path) -> bool:
 def _label_hint(left_out: tuple[str, ...]) -> str:
     columns = listed(left_out)
     return f"; if column {columns} is the class of each row, call it 'label'" if left_out else ""
-
-
-def _part(
-    folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True, hint: str = ""
-) -> Any:
-    """The one file of this stem in a folder."""
-    found = [folder / (stem + s) for s in suffixes if (folder / (stem + s)).exists()]
-    if len(found) > 1:
-        raise InputError(f"{folder} has {listed(p.name for p in found)}: keep one of them")
-    if not found and required:
-        sheet = next((stem + s for s in _SPREADSHEETS if (folder / (stem + s)).exists()), None)
-        if sheet is not None:
-            raise InputError(f"{folder} has {sheet}, which is not read: save it as {stem}.csv")
-        names = ", ".join(stem + s for s in suffixes)
-        raise InputError(f"{folder} has no {stem} file: one of {names} is needed{hint}")
-    return found[0] if found else None
-
-
-def _read_features(path: Path) -> Rows:
-    """Features, with labels and image paths where the file has them too."""
-    rows = _read_arrays(path)
-    with naming(path):
-        check_features(rows.X)
-    return rows
-
-
-def _read_arrays(path: Path) -> Rows:
-    if path.suffix not in FEATURE_SUFFIXES:
-        raise InputError(
-            f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
-        )
-    if path.suffix == ".npy":
-        return Rows(files.read_npy(path))
-    if path.suffix in TABLE_SUFFIXES:
-        table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
-        labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
-        left_out = tuple(c for c in table.text if c not in _LABEL_COLUMNS + _IMAGE_COLUMNS)
-        return Rows(table.numbers, labels, images, table.columns, left_out)
-    if path.suffix == ".mat":
-        wanted = [*_FEATURE_ARRAYS, *_LABEL_ARRAYS, "image_paths"]
-        arrays: dict[str, Any] = files.read_mat(path, wanted)
-    else:
-        arrays = files.read_npz(path)
-    X = np.asarray(files.pick(arrays, _FEATURE_ARRAYS, path, "features"))
-    labels, images = (
-        None if found is None else _as_strings(found)
-        for found in (_first(arrays, _LABEL_ARRAYS), arrays.get("image_paths"))
-    )
-    if path.suffix == ".mat" and labels is not None:
-        X = _by_rows(X, labels.size)
-    return Rows(X, labels, images)
-
-
-def _by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
-    """Features of a .mat file, where an instance is often a column, with one row an instance."""
-    is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
-    return X.T if is_by_columns else X
-
-
-def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((columns[n] for n in names if n in columns), None)
-
-
-def _read_labels(path: Path) -> np.ndarray:
-    if path.suffix == ".txt":
-        return np.array(files.read_lines(path))
-    if path.suffix == ".npy":
-        return _as_strings(files.read_npy(path))
-    table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS, first_is_text=True)
-    labels = _first(table.text, _LABEL_COLUMNS)
-    return next(iter(table.text.values())) if labels is None else labels
-
-
-def _as_strings(labels: Any) -> np.ndarray:
-    """Names from a file, always strings: a text file cannot tell 3 from "3"."""
-    labels = np.ravel(np.asarray(labels))
-    if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.round(labels))):
-        labels = labels.astype(np.int64)
-    if labels.dtype.kind == "S":
-        try:
-            return np.char.decode(labels, "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
-    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
@@ -334,23 +205,23 @@ def _read_archive(path: Path, parts: _Parts, findings: Findings) -> None:
     parts.files.append(path)
 
     def features() -> None:
-        parts.X = files.pick(arrays, _FEATURE_ARRAYS, path, "features")
+        parts.X = files.pick(arrays, FEATURE_ARRAYS, path, "features")
 
     def labels() -> None:
-        parts.y = _as_strings(files.pick(arrays, _LABEL_ARRAYS, path, "labels"))
+        parts.y = as_strings(files.pick(arrays, LABEL_ARRAYS, path, "labels"))
 
     def classes() -> None:
-        names = _as_strings(files.pick(arrays, ("class_names",), path, "class names"))
+        names = as_strings(files.pick(arrays, ("class_names",), path, "class names"))
         vectors = files.pick(arrays, ("class_vectors",), path, "class vectors")
         parts.classes = ClassTable(names, vectors, arrays.get("class_attributes"))
 
     def lists() -> None:
         if "unseen" in arrays:
-            parts.unseen = _as_strings(arrays["unseen"])
+            parts.unseen = as_strings(arrays["unseen"])
         if "test_rows" in arrays:
             parts.test_rows = np.ravel(arrays["test_rows"])
         if "image_paths" in arrays:
-            parts.image_paths = _as_strings(arrays["image_paths"])
+            parts.image_paths = as_strings(arrays["image_paths"])
 
     for step in (features, labels, classes, lists):
         _attempt(findings, path, step)
@@ -368,7 +239,7 @@ def _describe(parts: _Parts, findings: Findings) -> None:
     findings.odd += [
         f"column {c!r} is used as a feature; leave it out if it only numbers the rows"
         for c in parts.columns or ()
-        if c.casefold() in _ROW_NUMBER_COLUMNS
+        if c.casefold() in ROW_NUMBER_COLUMNS
     ]
     if parts.y is not None:
         n_names = np.unique(parts.y).size

@@ -1,0 +1,220 @@
+"""Rows from a user's files: features, and the labels, pictures and names that stand beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen import files
+from unseen.datasets.dataset import check_features, check_finite
+from unseen.datasets.layouts import find_layout, read_layout
+from unseen.errors import InputError, listed, naming, nearest
+from unseen.tables import TABLE_SUFFIXES, read_table
+
+FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
+LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
+FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
+ROW_NUMBER_COLUMNS = ("id", "index", "row")
+_LABEL_COLUMNS = ("label", "labels", "class")
+_IMAGE_COLUMNS = ("image", "image_path")
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+
+
+class Rows(NamedTuple):
+    """Features (N x d) and what stands beside them in their file or folder.
+
+    columns : the names of the features.
+    beside : columns that name or number the rows, by their names.
+    unused : names of columns of numbers that the model was not trained on.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray | None = None
+    image_paths: np.ndarray | None = None
+    columns: tuple[str, ...] | None = None
+    beside: Mapping[str, np.ndarray] = MappingProxyType({})
+    unused: tuple[str, ...] = ()
+
+
+def read_features(path: str | os.PathLike[str], n_columns: int | None = None) -> np.ndarray:
+    """Rows to predict: a feature file, or the features of a data set; `n_columns` are expected."""
+    return read_rows(path, n_columns).X
+
+
+def read_rows(
+    path: str | os.PathLike[str],
+    n_columns: int | None = None,
+    names: tuple[str, ...] | None = None,
+) -> Rows:
+    """Rows to predict, with their labels where the file, or the folder it lies in, has them.
+
+    A model was trained on `n_columns`, or on columns of these `names`; a table of named columns is
+    put into their order, and what the model does not know is left out.
+    """
+    given = existing(path)
+    layout = find_layout(given) if given.is_dir() else None
+    if layout is not None:
+        data = read_layout(given, layout)
+        _check_width(given, data.X, n_columns)
+        return Rows(data.X, data.y, data.image_paths)
+    file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
+    rows = read_feature_rows(file)
+    if names is not None and rows.columns is not None:
+        rows = _of_names(rows, names, file)
+    elif n_columns is not None and rows.X.shape[1] != n_columns:
+        if file.suffix == ".mat" and rows.X.shape[0] == n_columns:
+            rows = rows._replace(X=rows.X.T)
+        _check_width(file, rows.X, n_columns)
+    with naming(file):
+        check_finite(rows.X, rows.columns)
+    labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
+    if labels_file is not None:
+        rows = rows._replace(labels=read_labels(labels_file))
+    if rows.labels is not None and rows.labels.size != rows.X.shape[0]:
+        raise InputError(f"{given}: {rows.X.shape[0]} rows but {rows.labels.size} labels")
+    return rows
+
+
+def in_order(
+    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: Any
+) -> np.ndarray:
+    """Columns in the order of training, by name if both sides have names."""
+    if names is None or wanted is None or names == wanted:
+        return X
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InputError(
+            f"{where} has no column {missing[0]!r}, which the model was trained on"
+            f"{nearest(missing[0], names)}; columns are matched by name"
+        )
+    return np.take(X, [names.index(name) for name in wanted], axis=1)
+
+
+def _of_names(rows: Rows, names: tuple[str, ...], file: Path) -> Rows:
+    """The columns of these names in this order; others that number the rows stand beside."""
+    assert rows.columns is not None
+    more = [c for c in rows.columns if c not in names]
+    numbers = {
+        c: _as_numbers(rows.X[:, rows.columns.index(c)])
+        for c in more
+        if c.casefold() in ROW_NUMBER_COLUMNS
+    }
+    return rows._replace(
+        X=in_order(rows.X, rows.columns, names, file),
+        columns=names,
+        beside={**rows.beside, **numbers},
+        unused=tuple(c for c in more if c not in numbers),
+    )
+
+
+def _as_numbers(column: np.ndarray) -> np.ndarray:
+    """Numbers of rows, which a table of numbers has as floating point."""
+    is_whole = np.all(np.isfinite(column) & (column == np.round(column)))
+    return column.astype(np.int64) if is_whole else column
+
+
+def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise InputError(f"{path} has {X.shape[1]} columns, the model was trained on {n_columns}")
+
+
+# -- one file -----------------------------------------------------------------------------------
+
+
+def existing(path: str | os.PathLike[str]) -> Path:
+    """A path at which there is something."""
+    path = Path(path)
+    if not os.path.exists(path):
+        raise InputError(f"{path} does not exist")
+    return path
+
+
+def part(
+    folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True, hint: str = ""
+) -> Any:
+    """The one file of this stem in a folder."""
+    found = [folder / (stem + s) for s in suffixes if (folder / (stem + s)).exists()]
+    if len(found) > 1:
+        raise InputError(f"{folder} has {listed(p.name for p in found)}: keep one of them")
+    if not found and required:
+        sheet = next((stem + s for s in _SPREADSHEETS if (folder / (stem + s)).exists()), None)
+        if sheet is not None:
+            raise InputError(f"{folder} has {sheet}, which is not read: save it as {stem}.csv")
+        names = ", ".join(stem + s for s in suffixes)
+        raise InputError(f"{folder} has no {stem} file: one of {names} is needed{hint}")
+    return found[0] if found else None
+
+
+def read_feature_rows(path: Path) -> Rows:
+    """Features, with labels and image paths where the file has them too."""
+    rows = _read_arrays(path)
+    with naming(path):
+        check_features(rows.X)
+    return rows
+
+
+def _read_arrays(path: Path) -> Rows:
+    if path.suffix not in FEATURE_SUFFIXES:
+        raise InputError(
+            f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
+        )
+    if path.suffix == ".npy":
+        return Rows(files.read_npy(path))
+    if path.suffix in TABLE_SUFFIXES:
+        table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
+        labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
+        known = _LABEL_COLUMNS + _IMAGE_COLUMNS
+        beside = {c: cells for c, cells in table.text.items() if c not in known}
+        return Rows(table.numbers, labels, images, table.columns, beside)
+    if path.suffix == ".mat":
+        wanted = [*FEATURE_ARRAYS, *LABEL_ARRAYS, "image_paths"]
+        arrays: dict[str, Any] = files.read_mat(path, wanted)
+    else:
+        arrays = files.read_npz(path)
+    X = np.asarray(files.pick(arrays, FEATURE_ARRAYS, path, "features"))
+    labels, images = (
+        None if found is None else as_strings(found)
+        for found in (_first(arrays, LABEL_ARRAYS), arrays.get("image_paths"))
+    )
+    if path.suffix == ".mat" and labels is not None:
+        X = by_rows(X, labels.size)
+    return Rows(X, labels, images)
+
+
+def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
+    """Features of a .mat file, where an instance is often a column, with one row an instance."""
+    is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
+    return X.T if is_by_columns else X
+
+
+def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((columns[n] for n in names if n in columns), None)
+
+
+def read_labels(path: Path) -> np.ndarray:
+    """The name of the class of each row."""
+    if path.suffix == ".txt":
+        return np.array(files.read_lines(path))
+    if path.suffix == ".npy":
+        return as_strings(files.read_npy(path))
+    table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS, first_is_text=True)
+    labels = _first(table.text, _LABEL_COLUMNS)
+    return next(iter(table.text.values())) if labels is None else labels
+
+
+def as_strings(labels: Any) -> np.ndarray:
+    """Names from a file, always strings: a text file cannot tell 3 from "3"."""
+    labels = np.ravel(np.asarray(labels))
+    if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.round(labels))):
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind == "S":
+        try:
+            return np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
+    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
