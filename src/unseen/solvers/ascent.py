@@ -17,7 +17,8 @@ from unseen.solvers.compiled import FASTMATH, OVERLOAD, helper
 from unseen.solvers.labels import is_class, pair
 
 # Kernels that call each other stay in one file: the cache of numba does not notice a change in
-# another.
+# another. Loops, not array expressions: those take several times as long to compile, most of it for
+# the words of errors about shapes.
 
 
 def _box(label, i, cap_pos, cap_neg, ridge_pos, ridge_neg):
@@ -186,7 +187,8 @@ def _step_row(a, s, label, gram, k, lam, const, w_pos, w_neg, squared, free, sta
     it moved).
     """
     dtype = s.dtype.type
-    start[:] = s
+    for l in range(s.shape[0]):
+        start[l] = s[l]
     before = a.sum() if const > 0 else dtype(0)
     if ascend_row(a, s, label, gram, k / lam, const, w_pos, w_neg, squared, free) == 0:
         return 0.0, False
@@ -223,7 +225,9 @@ def _ascend_block(
             _add_rows(s, K[r], fresh, now, 0, r)
             _add_rows(s, K[r], old, before, r + 1, m)
             if const > 0:
-                s += s.dtype.type(const * (total - seen[r]))
+                shift = s.dtype.type(const * (total - seen[r]))
+                for l in range(n_pad):
+                    s[l] += shift
             if sweep == 0:
                 gaps[j] = row_gap(A[j], s, y[j], wp, wn, squared)
             change, now[r] = _step_row(
@@ -233,7 +237,8 @@ def _ascend_block(
             seen[r] = total
             if now[r]:
                 n_moved += 1
-                E[r] += fresh[r]
+                for l in range(n_pad):
+                    E[r, l] += fresh[r, l]
         if n_moved == 0:
             break
         fresh, old = old, fresh
@@ -266,10 +271,14 @@ def ascend_rows(
         m = rows.size
         z, s, e = zb[:m], S[:m], E[:m]
         for r in range(m):
-            z[r] = Z[rows[r]]
+            for l in range(h):
+                z[r, l] = Z[rows[r], l]
         np.dot(z, P, s)
-        s += dtype(b)
-        e[:] = 0
+        shift = dtype(b)
+        for r in range(m):
+            for l in range(n_pad):
+                s[r, l] += shift
+                e[r, l] = 0
         K = np.dot(z, z.T)
         total = _ascend_block(
             rows,
@@ -289,7 +298,9 @@ def ascend_rows(
             gaps,
         )
         np.dot(z.T, e, dP)
-        P += dP
+        for k in range(h):
+            for l in range(n_pad):
+                P[k, l] += dP[k, l]
         b += kappa_sq / lam * total
     return b
 
@@ -310,10 +321,12 @@ def ascend_each_row(A, S, y, gram, w_pos, w_neg, scale, squared, tol, max_sweeps
     for j in nb.prange(n_rows):
         a, wp, wn = A[j], w_pos * scale[j], w_neg * scale[j]
         s, free = np.zeros(gram.shape[1], S.dtype), np.empty(n_classes, np.bool_)
-        s[:n_classes] = S[j]
+        for i in range(n_classes):
+            s[i] = S[j, i]
         for i in range(n_classes):
             if a[i] != 0:
-                s += a[i] * gram[i]
+                for l in range(s.shape[0]):
+                    s[l] += a[i] * gram[i, l]
         for sweep in range(max_sweeps):
             moved = ascend_row(a, s, y[j], gram, 1.0, 0.0, wp, wn, squared, free)
             n_sweeps[j] = sweep + 1

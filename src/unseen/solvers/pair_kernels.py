@@ -259,7 +259,8 @@ def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
     """
     ridge, cap = _bend(omega, squared)
     z, Hz, Kz, g, old, Hd, Kd, d, v = work[:9]
-    z[:] = x[0]
+    for l in range(z.shape[0]):
+        z[l] = x[0, l]
     _sparse_product(H, z, Hz)
     _sparse_product(K, z, Kz)
     quad, s0, k = 0.5 * _dot(z, Hz) - _dot(r, z), _dot(f, z), _dot(z, Kz)
@@ -274,7 +275,8 @@ def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
             slope += g[l] * (x[0, l] - z[l])
         if -slope <= GRADIENT_TOL * (abs(quad) + above):
             break
-        old[:] = g
+        for l in range(z.shape[0]):
+            old[l] = g[l]
         t, quad, s0, k = _segment(
             H, K, r, f, y, b, ridge, cap, z, x[0], Hz, Kz, Hd, Kd, d, slope, quad, s0, k
         )
@@ -289,7 +291,7 @@ def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
         free, tau, curvature = _multiplier(1.0 - y * (s0 + b), k, ridge, cap)
         for l in range(z.shape[0]):
             v[l] = f[l] + y * tau * Kz[l]
-        x[0] = z
+            x[0, l] = z[l]
         at = y * _dot(v, z)
         _newton_code(H, r, v, y, free, curvature, cap, at, x, work[9:10], work[10:], 1e-11 * scale)
         slope = 0.0

@@ -8,6 +8,7 @@ import numpy as np
 from unseen.solvers.compiled import FASTMATH, exact_helper, helper
 from unseen.solvers.labels import pair
 
+# Loops rather than array expressions, as in ascent.py.
 ENOUGH = 1e-3
 
 
@@ -64,7 +65,8 @@ def simplex_qp(H, R, Z, tol, max_pivots):
         z, r, inside = Z[i], R[i], Z[i] > 0
         if not inside.any():
             inside[np.argmin(0.5 * np.diag(H) - r)] = True
-            z[:] = inside
+            for k in range(z.shape[0]):
+                z[k] = inside[k]
         for pivot in range(max_pivots + 1):
             _restore(H, r, z, inside)
             g = H @ z - r
@@ -170,8 +172,11 @@ def ascend_classes(
     n_rows = F.shape[0]
     for t in nb.prange(todo.size):
         c = todo[t]
-        rows = np.arange(n_rows)
-        z = Z[c].astype(F.dtype)
+        rows, z = np.empty(n_rows, np.int64), np.empty(Z.shape[1], F.dtype)
+        for j in range(n_rows):
+            rows[j] = j
+        for k in range(z.shape[0]):
+            z[k] = Z[c, k]
         n, whole = _sweep_pairs(
             rows, n_rows, A[c], z, F, R, curvature, labels, c, b, w_pos, w_neg, scale, squared, rows
         )
@@ -186,4 +191,5 @@ def ascend_classes(
                 break
         if nonneg:
             _sweep_bounds(Mu[c], z, Hinv)
-        Z[c] = z
+        for k in range(z.shape[0]):
+            Z[c, k] = z[k]
