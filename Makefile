@@ -8,7 +8,7 @@ demo: .venv/.demo
 	.venv/bin/unseen demo --out demo
 
 test: .venv/.dev
-	.venv/bin/python -m pytest -q -n 2 --dist loadfile $(ARGS)
+	.venv/bin/python -m pytest -q -n 2 --dist loadscope $(ARGS)
 
 lint: .venv/.dev
 	.venv/bin/ruff check .

@@ -119,7 +119,10 @@ TWO = ["a", "b"]
         (lambda: ClassTable.from_frame(FRAME.assign(home="x")), "no numbers: 'home'"),
         (lambda: ClassTable.from_frame(FRAME[["claws", "claws"]]), "one name: 'claws'"),
         (lambda: ClassTable.from_frame(FRAME[[]]), "no columns"),
-        (lambda: ClassTable.from_frame(FRAME.astype("Float64").replace(1, pd.NA)), "not finite"),
+        (
+            lambda: ClassTable.from_frame(FRAME.astype("Float64").replace(1, pd.NA)),
+            "NaN or infinite",
+        ),
         (lambda: ClassTable.of([[1, 2]]), "not list"),
         (lambda: ClassTable.of("zoo.csv"), r"use ClassTable.read\('zoo.csv'\)"),
         (lambda: ANIMALS.rows(["0", "1"]), "labels are numbers such as '0'.*such as 'zebra'"),

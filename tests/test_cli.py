@@ -89,7 +89,7 @@ def test_methods_and_datasets_are_listed() -> None:
     assert methods["eszsl"]["grid"] == ESZSL.default_grid()
     told = run_unseen("methods", "ESZSL").out
     assert "in units of the trace of X'X" in told
-    assert re.search(r"^row_penalty = 0.001  \[.*0\.1.*\]$", told, re.MULTILINE)
+    assert re.search(r"^row_penalty = 0.001  \[.*0\.01\]$", told, re.MULTILINE)
     assert list(run_unseen("methods", "ale", "--json").json) == ["ale"]
     assert_one_sentence(run_unseen("methods", "esz"), "nearest name: 'eszsl'")
     found = run_unseen("datasets", "--json").json

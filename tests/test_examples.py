@@ -13,6 +13,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONWARNINGS": "error"}

@@ -214,7 +214,7 @@ def test_parquet_tables_that_cannot_be_used(tmp_path):
         (pd.DataFrame(), "empty table"),
         (frame()[[]], "no columns"),
         (frame().reset_index().replace("zebra", None), "row 0 .* has no name"),
-        (frame().astype("Float64").replace(7, pd.NA), "not finite in column 1"),
+        (frame().astype("Float64").replace(7, pd.NA), "NaN or infinite in column 'hooves, cloven'"),
     ):
         table.to_parquet(path)
         with pytest.raises(InputError, match=f"a.parquet.*{message}"):

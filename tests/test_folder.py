@@ -334,7 +334,11 @@ WRONG = [
     ("labels.txt", b"class\n" + b"zebra\n" * 9, "10 labels; is the first of them, 'class', a"),
     ("classes.csv", None, "animals has no classes file: one of classes.npz"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,\n", "classes.csv, line 3: column 'a' is empty"),
-    ("classes.csv", b"name,a\nzebra,1\ntiger,nan\n", "classes.csv: .* 'tiger' is not finite"),
+    (
+        "classes.csv",
+        b"name,a\nzebra,1\ntiger,nan\n",
+        "classes.csv: .* 'tiger' is NaN or infinite in column 'a'",
+    ),
     ("classes.csv", b"name,a\nzebra,1,2\n", "line 2: 3 cells where the header has 2; a name that"),
     ("classes.csv", b"name;a\nzebra;1,5\n", "separated by ';'; save it with commas between cells"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,2\n", "'horse' has 3 rows and no line"),

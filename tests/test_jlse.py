@@ -488,7 +488,7 @@ def test_explain_takes_one_row_in_any_form(data: Any, model: JLSE, rows: np.ndar
         {"n_features": 6},
         {"rows_per_class": 1},
         {"noise": 0.0},
-        {"n_seen": 210, "rows_per_class": 2},
+        pytest.param({"n_seen": 210, "rows_per_class": 2}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -551,12 +551,13 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def test_never_chance_where_eszsl_is_not() -> None:
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_never_chance_where_eszsl_is_not(seed: int) -> None:
     margins = []
-    for setting, seed in product(SETTINGS, (0, 1)):
+    for setting in SETTINGS:
         data = make_zero_shot(**{"rows_per_class": 20, **setting}, random_state=seed)
         rival = ESZSL().fit(*data.training_set(), classes=data.classes).score(*data.unseen_set())
-        found = fit(data).score(*data.unseen_set())
+        found = fit(data, calibration=None).score(*data.unseen_set())
         assert rival > 1.5 / data.unseen.size, "a setting without information tests nothing"
         assert found > 1.5 / data.unseen.size, (setting, seed)
         margins.append(found - rival)
@@ -620,10 +621,10 @@ def test_recognises_unseen_birds(data_folder: Path) -> None:
     X, y, table, test = birds(data_folder)
     unseen = np.isin(y, test)
     assert np.unique(y[unseen]).size == 50
-    model = JLSE().fit(X[~unseen], y[~unseen], classes=table)
+    model = JLSE(calibration=None).fit(X[~unseen], y[~unseen], classes=table)
     assert set(model.classes_) == set(test)
-    assert model.score(X[unseen], y[unseen]) >= 0.60
     scores = model.similarities(X[unseen])
+    assert per_class_accuracy(y[unseen], model.classes_[scores.argmax(axis=1)]) >= 0.60
     assert mean_average_precision(y[unseen], scores, model.classes_) >= 0.50
 
 

@@ -30,7 +30,7 @@ from unseen.tuning.settings import expand, sample
 
 GRID = {"row_penalty": [1e-4, 1e-1], "class_penalty": [1e-3, 1.0]}
 # What a fit of JLSE at this size needs; with 4 x 2 settings of test time for each of 2 fits.
-SMALL: dict[str, Any] = {"n_target_atoms": 8, "n_landmarks": 30, "max_iter": 1}
+SMALL: dict[str, Any] = {"n_target_atoms": 8, "n_landmarks": 30, "max_iter": 1, "calibration": None}
 TEST_TIME_GRID = {
     "similarity_penalty": [4e-5, 1e-3],
     "test_embedding": ["init", "algorithm 4"],
@@ -289,13 +289,13 @@ def test_a_fitted_model_obeys_its_test_time_parameters(data: Any, name: str, val
 
 @pytest.mark.parametrize(
     ("choices", "n_fits"),
-    [({"early_stopping": True}, 3), ({"generalized": True}, 3),
+    [({"early_stopping": True}, 3), ({"generalized": True, "calibration": "holdout"}, 3),
      ({"generalized": True, "calibration": 0.1}, 1)],
 )  # fmt: skip
 def test_a_fit_that_looks_at_test_time_is_not_shared(
     data: Any, choices: dict[str, Any], n_fits: int
 ) -> None:
-    estimator, cv = JLSE(**SMALL, **choices), ClassHoldout(3, 1)
+    estimator, cv = JLSE(**{**SMALL, **choices}), ClassHoldout(3, 1)
     grid = {"class_offset": [0.0, 0.5, 3.0]}
     tuning = tune(estimator, *data.training_set(), classes=data.classes, grid=grid, cv=cv)
     assert tuning.n_fits == n_fits

@@ -384,8 +384,7 @@ def _check_finite(
     bad = ~np.isfinite(vectors)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        numbered = f"{column} (counted from 0)"
-        where = numbered if attributes is None else repr(attributes[column])
+        where = column if attributes is None else repr(attributes[column])
         raise InputError(
             f"the description of class {str(names[row])!r} is NaN or infinite in column {where} "
             f"({bad.sum()} such cells in all); fill or drop them first"

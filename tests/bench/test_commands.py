@@ -49,27 +49,25 @@ def test_a_killed_bench_goes_on_to_the_same_results(folder: Path, tmp_path: Path
     command += ["--tuning", "holdout"]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([*command, "-o", str(whole)], check=True, capture_output=True)
-    for _ in range(2):
-        with subprocess.Popen(
-            [*command, "-o", str(broken)], start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
-            before = state_of(broken)
-            for _ in range(1200):
-                if state_of(broken) != before or process.poll() is not None:
-                    break
-                time.sleep(0.02)
-            assert process.poll() is None, "it ended before it was killed"
-            os.killpg(process.pid, signal.SIGKILL)
-        assert state_of(broken), "a search was stopped on the way"
+    with subprocess.Popen(
+        [*command, "-o", str(broken)], start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        for _ in range(6000):
+            if state_of(broken) or process.poll() is not None:
+                break
+            time.sleep(0.01)
+        assert process.poll() is None, "it ended before it was killed"
+        os.killpg(process.pid, signal.SIGKILL)
+    assert state_of(broken), "a search was stopped on the way"
     subprocess.run([*command, "-o", str(broken)], check=True, capture_output=True)
     assert lasting(broken / "results.jsonl") == lasting(whole / "results.jsonl")
     assert sorted(p.name for p in broken.iterdir()) == sorted(p.name for p in whole.iterdir())
 
 
-def state_of(folder: Path) -> list[tuple[str, int]]:
-    """Which searches are on their way, and when each was last noted."""
-    return [(path.name, path.stat().st_mtime_ns) for path in folder.glob("*.checkpoint")]
+def state_of(folder: Path) -> list[str]:
+    """Which searches are on their way."""
+    return [path.name for path in folder.glob("*.checkpoint")]
 
 
 def workers_of(process_id: int) -> list[int]:
@@ -128,6 +126,7 @@ def test_an_interrupted_bench_keeps_what_is_done_and_ends_quietly(
     assert lasting(tmp_path / "results.jsonl")[:n_kept] == kept
 
 
+@pytest.mark.slow
 def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Path) -> None:
     """Random classes that cannot be drawn fail one data set, not both."""
     done = run_unseen(

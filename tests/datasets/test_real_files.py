@@ -28,7 +28,9 @@ def words(path):
     return np.array([line.split()[1] for line in lines(path)])
 
 
-@pytest.mark.parametrize(("name", "width"), [("vgg_fc7", 4096), ("efflite0", 1280)])
+@pytest.mark.parametrize(
+    ("name", "width"), [pytest.param("vgg_fc7", 4096, marks=pytest.mark.slow), ("efflite0", 1280)]
+)
 def test_birds(data_folder, name, width):
     folder = data_folder / "CUB"
     data = open_dataset(f"CUB {name}")

@@ -10,7 +10,8 @@ import numpy as np
 
 from unseen.bench.variants import table_rows
 from unseen.classes import ClassTable
-from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.estimators import METHODS
+from unseen.protocols import uncalibrated
 from unseen.selection import ClassHoldout
 from unseen.tuning import Trial, Tuning, tune
 
@@ -71,15 +72,10 @@ def _tuned(
         {"protocol": "paper", "n_settings": _N_SETTINGS} if tuning == "paper" else {}
     )
     found = tune(
-        _light(model), X, y, classes,
+        uncalibrated(model), X, y, classes,
         random_state=seed, budget=budget, checkpoint=checkpoint, **way,
     )  # fmt: skip
     return Chosen({label: chosen(found.trials, model.get_params())}, found.spent)
-
-
-def _light(model: ZeroShotClassifier) -> ZeroShotClassifier:
-    """Without what plays no part where only held-out classes compete."""
-    return model.set_params(calibration=None) if "calibration" in model.get_params() else model
 
 
 def _tuned_variants(
@@ -103,7 +99,7 @@ def _tuned_variants(
     grid.append({**_TRAINING, "max_iter": [rounds], "inference": ["pairwise"], "decision": [1, 2],
                  **_DECISION[2]})  # fmt: skip
     held_out = 2 if tuning == "paper" else 0.2
-    model = _light(METHODS["jlse"]())
+    model = uncalibrated(METHODS["jlse"]())
     found: Tuning = tune(
         model, X, y, classes, grid, strategy="grid",
         cv=ClassHoldout(held_out, _N_SPLITS, seed), budget=budget, checkpoint=checkpoint,
