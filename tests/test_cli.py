@@ -91,6 +91,10 @@ def test_methods_and_datasets_are_listed() -> None:
     assert "in units of the trace of X'X" in told
     assert re.search(r"^row_penalty = 0.001  \[.*0\.01\]$", told, re.MULTILINE)
     assert list(run_unseen("methods", "ale", "--json").json) == ["ale"]
+    for name, facts in methods.items():
+        described = run_unseen("methods", name).out.partition("Defaults, and")[0]
+        missing = [p for p in facts["parameters"] if not re.search(rf"\b{p}\b", described)]
+        assert missing == [], name
     assert_one_sentence(run_unseen("methods", "esz"), "nearest name: 'eszsl'")
     found = run_unseen("datasets", "--json").json
     assert found["digits"]["rows"] == 1797
@@ -194,7 +198,11 @@ def test_columns_that_tell_which_row_is_which_come_back(
     plain = tmp_path / "plain.csv"
     new.to_csv(plain, index=False)
     new.insert(0, "photo", [f"p{k}.jpg" for k in range(4)])
-    new.insert(2, "id", [70, 71, 72, 73])
+    new.rename(columns={"photo": ""}).to_csv(tmp_path / "unnamed.csv", index=False)
+    unnamed = run_unseen("predict", tmp_path / "m", tmp_path / "unnamed.csv", "--json").json
+    assert unnamed[2]["name"] == "p2.jpg"
+    ids = [1234567890123456789 + k for k in range(4)]  # floating point would not keep them
+    new.insert(2, "id", ids)
     new.insert(3, "weight", [1.5, 2.5, 3.5, 4.5])
     new["row"] = range(1, 5)
     given = tmp_path / "given.csv"
@@ -205,7 +213,7 @@ def test_columns_that_tell_which_row_is_which_come_back(
     for line, other in zip(found.json, expected, strict=True):
         k = line["row"]
         assert (line.pop("photo"), line.pop("id"), line.pop("row (given)")) == (
-            f"p{k}.jpg", 70 + k, k + 1
+            f"p{k}.jpg", str(ids[k]), str(k + 1)
         )  # fmt: skip
         assert line == other
     first = run_unseen("retrieve", tmp_path / "m", given, "-c", UNSEEN[0], "--json").json[0]

@@ -290,6 +290,9 @@ def test_rows_to_predict_come_with_their_labels(folder):
     (folder / "labels.txt").write_text("zebra")
     with pytest.raises(InputError, match="9 rows but 1 labels"):
         read_rows(folder)
+    np.savez(folder / "new.npz", features=np.zeros((4, 5)), image_paths=["a", "b"])
+    with pytest.raises(InputError, match="4 rows but 2 image paths"):
+        read_rows(folder / "new.npz")
 
 
 def test_without_unseen_classes_the_data_are_wrong_but_can_be_read(folder):

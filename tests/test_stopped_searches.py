@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import write_data
-from unseen import ESZSL, InputError, make_zero_shot, tune
-from unseen.training.checkpoint import Checkpoint, remove
+from unseen import ESZSL, ClassHoldout, InputError, make_zero_shot, tensors, tune
+from unseen.training.checkpoint import KIND, Checkpoint, remove
 from unseen.tuning import Tuning
 
 GRID = {"row_penalty": [1e-4, 1e-2, 1e-1], "class_penalty": [1e-3, 1.0]}
@@ -77,6 +79,61 @@ def test_stopped_after_any_fit_it_goes_on_to_the_same_result(
     assert number > 10
 
 
+def n_outcomes(path: Path) -> int:
+    with path.open("rb") as file:
+        return len(tensors.read(file, KIND)[0]["state"]["outcomes"])
+
+
+def test_a_search_that_goes_on_keeps_what_it_had(
+    data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it is killed: the file never holds less than before."""
+    path, fit = tmp_path / "checkpoint", Counted.fit
+    found: list[int] = []
+
+    def watched(model: Any, *arguments: Any, **more: Any) -> Any:
+        found.append(n_outcomes(path) if path.exists() else 0)
+        if len(found) == 5:
+            raise KeyboardInterrupt
+        return fit(model, *arguments, **more)
+
+    monkeypatch.setattr(Counted, "fit", watched)
+    with pytest.raises(KeyboardInterrupt):
+        search(data, path)
+    assert n_outcomes(path) == 4
+    search(data, path)
+    assert found == sorted(found)
+    assert found[5] == 4, "before its first fit"
+
+
+def test_several_jobs_go_on_in_silence(data: Any, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint"
+    first = search(data, path)
+    with parallel_config("threading"), warnings.catch_warnings(action="error"):
+        again = search(data, path, n_jobs=2)
+    assert again.trials == first.trials
+
+
+def search_often(data: Any, path: Path, more: dict[str, Any]) -> None:
+    """Of 720 orders one may come twice, but hardly each time."""
+    for _ in range(10):
+        search(data, path, **more)
+
+
+def test_an_order_that_is_drawn_anew_is_refused(data: Any, tmp_path: Path) -> None:
+    path, more = tmp_path / "checkpoint", {"random_state": None, "cv": ClassHoldout(2, 2)}
+    search(data, path, **more)
+    with pytest.raises(InputError, match="the settings to try were others"):
+        search_often(data, path, more)
+
+
+def test_a_search_in_which_all_failed_begins_anew(data: Any, tmp_path: Path) -> None:
+    path, bad = tmp_path / "checkpoint", {"row_penalty": [1e-2]}
+    with pytest.raises(InputError, match=r"no setting could be fitted; .*not this one"):
+        search(data, path, grid=bad)
+    assert not path.exists()
+
+
 def test_the_seconds_before_count(data: Any, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     first = search(data, path, budget=1e-9)
@@ -93,7 +150,8 @@ def test_the_seconds_before_count(data: Any, tmp_path: Path) -> None:
     ("other", "words"),
     [
         ({"grid": {"row_penalty": [1e-3]}}, "the settings to try were others"),
-        ({"random_state": 1}, "the classes held out were others"),
+        ({"random_state": 1}, "the settings to try were others"),
+        ({"cv": ClassHoldout(2, 3)}, "the classes held out were others"),
         ({"scoring": "mean_average_precision"}, "scoring was 'per_class_accuracy' and is now"),
     ],
 )
@@ -112,7 +170,7 @@ def test_other_data_are_refused(data: Any, tmp_path: Path) -> None:
     tune(ESZSL(), X, y, data.classes, GRID, checkpoint=path)
     with pytest.raises(InputError, match="the rows, labels or classes were others"):
         tune(ESZSL(), np.flipud(X), y, data.classes, GRID, checkpoint=path)
-    with pytest.raises(InputError, match=r"parameters was .*'center': True"):
+    with pytest.raises(InputError, match="center was True and is now False"):
         tune(ESZSL(center=False), X, y, data.classes, GRID, checkpoint=path)
 
 

@@ -26,6 +26,8 @@ def data_checksum(X: np.ndarray, labels: np.ndarray, table: ClassTable) -> str:
         labels = labels[:0, 0]
     for names in (labels, table.names, table.attributes or ()):
         found.update(repr(list(map(str, names))).encode())
+    if table.groups:
+        found.update(repr([tuple(group) for group in table.groups]).encode())
     found.update(f"{table.vectors.dtype.str}{table.vectors.shape}".encode())
     found.update(np.ascontiguousarray(table.vectors).data)
     return found.hexdigest()

@@ -76,32 +76,39 @@ def saved(model: JLSE, folder: Path) -> bytes:
 
 
 class StopsAfter:
-    """Lets so many states through, then stops as Ctrl-C does."""
+    """Lets so many states through, then stops as Ctrl-C does: at once, or late, when the next one
+    is due."""
 
-    def __init__(self, number: int) -> None:
-        self.left = number
+    def __init__(self, number: int, late: bool = False) -> None:
+        self.left, self.late = number, late
         self.note = Checkpoint.note
 
     def __call__(self, checkpoint: Checkpoint, stage: str, state: dict[str, Any]) -> None:
+        if self.left == 0:
+            raise KeyboardInterrupt
         self.note(checkpoint, stage, state)
         self.left -= 1
-        if self.left == 0:
+        if self.left == 0 and not self.late:
             raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_stopped_after_any_block_it_goes_on_to_the_same_model(
-    name: str, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, late: bool, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Late, the state is written when the fit has gone on: it must not have changed it."""
+    if late:
+        monkeypatch.setattr(module, "_WORK_A_WRITE", np.inf)
     if name in OTHERS and name not in available():
         pytest.skip(f"{name} cannot be fitted without {METHODS[name].needs}")
     X, y, classes = data
     whole = saved(make(name).fit(X, y, classes), tmp_path)
     path, number, is_over = tmp_path / "checkpoint", 0, False
     while not is_over:
-        number += 1
+        number += 3 if late else 1
         remove(path)
-        stop = StopsAfter(number)
+        stop = StopsAfter(number, late)
         with monkeypatch.context() as patch:
             patch.setattr(Checkpoint, "note", lambda *a, stop=stop: stop(*a))
             try:
@@ -151,6 +158,9 @@ def test_the_checkpoint_of_another_fit_is_refused(data: Any, tmp_path: Path) -> 
         make("default").fit(other, y, classes, checkpoint=path)
     with pytest.raises(InputError, match="the rows, labels or classes were others"):
         make("default").fit(X, y, classes.select(classes.names[:-1]), checkpoint=path)
+    tables = {"all": ClassTable(classes.names, classes.vectors)}
+    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+        make("default").fit(X, y, ClassTable.beside(tables), checkpoint=path)
     make("default", verbose=0).fit(X, y, classes, checkpoint=path)
     assert belongs(path.read_bytes()) == belongs(before)
 

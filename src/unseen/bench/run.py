@@ -30,11 +30,12 @@ def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict
     """
     failed = {}
     for number, job in enumerate(jobs):
+        state = log.folder() / f"{job.key(job.labels[0])}.checkpoint"
         if all(job.key(label) in log for label in job.labels):
+            checkpoint.remove(state)
             continue
         if progress is not None:
             progress(job, number, len(jobs))
-        state = log.folder() / f"{job.key(job.labels[0])}.checkpoint"
         try:
             log.append(_in_own_process(job, state))
             checkpoint.remove(state)

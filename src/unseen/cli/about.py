@@ -146,9 +146,18 @@ def methods(
 def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
     say(inspect.getdoc(kind) or "")
+    if "Parameters\n---" not in (kind.__doc__ or ""):  # they are told where they are shared
+        say(_parameters_of_base(kind))
     say("\nDefaults, and in brackets what 'unseen tune' tries")
     say("--------------------------------------------------")
     grid = kind.default_grid()
     for name, value in kind().get_params().items():
         tried = f"  [{', '.join(map(str, grid[name]))}]" if name in grid else ""
         say(f"{name} = {value}{tried}")
+
+
+def _parameters_of_base(kind: type[ZeroShotClassifier]) -> str:
+    """The parameters as the nearest class that tells of them does."""
+    texts = (inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__)
+    parts = (text.partition("\nParameters\n") for text in texts)
+    return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")

@@ -196,7 +196,7 @@ def model_and_rows(
     dataset = open_dataset(features)
     check_columns(model, dataset)
     X = in_order(dataset.X, dataset.feature_names, names, features)
-    return model, Rows(X, dataset.y)
+    return model, Rows(X, dataset.y, dataset.image_paths)
 
 
 def _check_not_swapped(model_file: Path, features: str) -> None:
@@ -211,7 +211,9 @@ def _beside(rows: Rows) -> dict[str, np.ndarray]:
     """Columns that tell a user which row is which, under names that the result has no use for."""
     labels = {} if rows.labels is None else {"label": rows.labels}
     images = {} if rows.image_paths is None else {"image": rows.image_paths}
-    named = {f"{c} (given)" if c in _RESULT else c: cells for c, cells in rows.beside.items()}
+    named = {
+        f"{c} (given)" if c in _RESULT else c or "name": cells for c, cells in rows.beside.items()
+    }
     return {**named, **images, **labels}
 
 

@@ -86,15 +86,16 @@ def tune(
         )  # fmt: skip
     if out is not None:
         save(found.estimator, dataset, out)
-    remove(checkpoint)
     if json:
         show_json(_facts(found) | {"out": None if out is None else str(out)})
+        remove(checkpoint)
         return
     _show(found, method_name)
     chosen = _options({**fixed, **found.best_parameters})
     say(f"Chosen: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
     say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
         "Nothing was saved; --out FILE saves the best model.")  # fmt: skip
+    remove(checkpoint)
 
 
 def _check_choices(protocol: str, strategy: str | None) -> None:

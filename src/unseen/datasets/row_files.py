@@ -29,7 +29,7 @@ class Rows(NamedTuple):
     """Features (N x d) and what stands beside them in their file or folder.
 
     columns : the names of the features.
-    beside : columns that name or number the rows, by their names.
+    beside : columns of text that name or number the rows, by their names.
     unused : names of columns of numbers that the model was not trained on.
     """
 
@@ -63,9 +63,11 @@ def read_rows(
         _check_width(given, data.X, n_columns)
         return Rows(data.X, data.y, data.image_paths)
     file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
-    rows = read_feature_rows(file)
+    rows = read_feature_rows(file, _row_numbers(names))
     if names is not None and rows.columns is not None:
-        rows = _of_names(rows, names, file)
+        unused = tuple(c for c in rows.columns if c not in names)
+        X = in_order(rows.X, rows.columns, names, file)
+        rows = rows._replace(X=X, columns=names, unused=unused)
     elif n_columns is not None and rows.X.shape[1] != n_columns:
         if file.suffix == ".mat" and rows.X.shape[0] == n_columns:
             rows = rows._replace(X=rows.X.T)
@@ -75,8 +77,9 @@ def read_rows(
     labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels_file is not None:
         rows = rows._replace(labels=read_labels(labels_file))
-    if rows.labels is not None and rows.labels.size != rows.X.shape[0]:
-        raise InputError(f"{given}: {rows.X.shape[0]} rows but {rows.labels.size} labels")
+    for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
+        if found is not None and found.size != rows.X.shape[0]:
+            raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
     return rows
 
 
@@ -95,27 +98,13 @@ def in_order(
     return np.take(X, [names.index(name) for name in wanted], axis=1)
 
 
-def _of_names(rows: Rows, names: tuple[str, ...], file: Path) -> Rows:
-    """The columns of these names in this order; others that number the rows stand beside."""
-    assert rows.columns is not None
-    more = [c for c in rows.columns if c not in names]
-    numbers = {
-        c: _as_numbers(rows.X[:, rows.columns.index(c)])
-        for c in more
-        if c.casefold() in ROW_NUMBER_COLUMNS
-    }
-    return rows._replace(
-        X=in_order(rows.X, rows.columns, names, file),
-        columns=names,
-        beside={**rows.beside, **numbers},
-        unused=tuple(c for c in more if c not in numbers),
-    )
+def _row_numbers(names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """What columns that only number the rows are called, where the model was trained on none such.
 
-
-def _as_numbers(column: np.ndarray) -> np.ndarray:
-    """Numbers of rows, which a table of numbers has as floating point."""
-    is_whole = np.all(np.isfinite(column) & (column == np.round(column)))
-    return column.astype(np.int64) if is_whole else column
+    They are read as text, for floating point would not keep all of their digits.
+    """
+    known = {name.casefold() for name in names or ROW_NUMBER_COLUMNS}
+    return tuple(name for name in ROW_NUMBER_COLUMNS if name not in known)
 
 
 def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
@@ -150,15 +139,18 @@ def part(
     return found[0] if found else None
 
 
-def read_feature_rows(path: Path) -> Rows:
-    """Features, with labels and image paths where the file has them too."""
-    rows = _read_arrays(path)
+def read_feature_rows(path: Path, numbers: tuple[str, ...] = ()) -> Rows:
+    """Features, with labels and image paths where the file has them too.
+
+    The columns of a table that are called one of `numbers` are not features.
+    """
+    rows = _read_arrays(path, numbers)
     with naming(path):
         check_features(rows.X)
     return rows
 
 
-def _read_arrays(path: Path) -> Rows:
+def _read_arrays(path: Path, numbers: tuple[str, ...]) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
@@ -166,7 +158,7 @@ def _read_arrays(path: Path) -> Rows:
     if path.suffix == ".npy":
         return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
-        table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS)
+        table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS + numbers)
         labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
         known = _LABEL_COLUMNS + _IMAGE_COLUMNS
         beside = {c: cells for c, cells in table.text.items() if c not in known}

@@ -80,6 +80,12 @@ class Checkpoint:
         self._written = time.monotonic()
         self._cost = self._written - start
 
+    def discard(self) -> None:
+        """Forget the state, on the disk too."""
+        self._pending = None
+        if self.path is not None:
+            remove(self.path)
+
     def __enter__(self) -> Self:
         return self
 
@@ -133,11 +139,12 @@ class Steps:
         `train(found, note)` gets the state it was stopped in, or None, and calls `note` with new
         ones; `note` is None where nothing is kept.
         """
+        if self._checkpoint.path is None:
+            return train(None, None)
         self._number += 1
         if self._number > len(self._over):
             found, self._running = self._running, None
-            is_kept = self._checkpoint.path is not None
-            self._over.append(train(found, self._note if is_kept else None))
+            self._over.append(train(found, self._note))
             self._note(None)
         return self._over[self._number - 1]
 
@@ -158,6 +165,8 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
     for name in dict.fromkeys([*now, *then]):
         if then.get(name) == now.get(name):
             continue
+        if isinstance(now.get(name), dict) and isinstance(then.get(name), dict):
+            return _difference(then[name], now[name])
         if name in _NOT_SHOWN:
             return f"{_NOT_SHOWN[name]} were others"
         return f"{name} was {then.get(name)!r} and is now {now.get(name)!r}"

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from unseen.training.checkpoint import Note
 
-# A point, flat and in float64 -> value and gradient there, of the shape and type of the start
+# A point, flat and in float64 -> the value there, and the gradient in any shape and float type
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
@@ -24,7 +24,8 @@ def lbfgs(
     """What scipy's L-BFGS-B finds from `start`, an array of any shape.
 
     The method keeps its state to itself, but to the same answers it asks the same questions: what
-    was noted are values and gradients, which it is told again where they were found before.
+    was noted are values and gradients, which it is told again where they were found before. With
+    `note` all gradients stay in memory.
     """
     values, gradients = ([], []) if found is None else found
     n_asked = 0

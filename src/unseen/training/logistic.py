@@ -200,6 +200,13 @@ class _Problem:
         v = np.zeros(self.shape)
         v[-1] = start * self.root
         W, bias, n_iter = steps.run(partial(self._descend, v, tol, max_iter))
+        if n_iter >= max_iter:
+            warnings.warn(
+                f"logistic regression stopped after {max_iter} steps before it had converged; a "
+                "larger penalty makes the problem easier",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return Linear(W, (bias - self.mean @ W).astype(W.dtype), n_iter)
 
     def _descend(
@@ -212,13 +219,6 @@ class _Problem:
             maxcor=_MEMORY, maxiter=max_iter, gtol=tol * float(np.abs(state[1][0]).max()),
             ftol=np.finfo(self.rows.dtype).eps,
         )  # fmt: skip
-        if found.nit >= max_iter:
-            warnings.warn(
-                f"logistic regression stopped after {max_iter} steps before it had converged; a "
-                "larger penalty makes the problem easier",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
         return [*self._weights(found.x), int(found.nit)]
 
     def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:

@@ -116,6 +116,8 @@ def tune(
     belongs = {} if checkpoint is None else _belongs(search, X, labels, table, splits)
     with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
         search.run(parts, len(splits), report, kept)
+        if all(trial.error is not None for trial in search.trials if trial.seconds):
+            kept.discard()  # the next call may find the cause mended
     return _result(search, X, labels, table, len(splits))
 
 
@@ -123,13 +125,15 @@ def _belongs(
     search: Search, X: Any, labels: np.ndarray, table: ClassTable, splits: list[Any]
 ) -> dict[str, Any]:
     """What a search that goes on must have in common with the one that was stopped."""
+    parameters = search.estimator.get_params(deep=False)
     return {
         "method": type(search.estimator).__name__,
         "data": data_checksum(np.asarray(X), labels, table),
-        "settings": joblib.hash([setting.parameters for setting in search.settings]),
+        "settings": joblib.hash([search.settings[k].parameters for k in search.order]),
         "splits": joblib.hash(splits),
-        **{name: getattr(search, name) for name in ("scoring", "strategy", "random_state")},
-        "parameters": search.estimator.get_params(deep=False),
+        "scoring": search.scoring,
+        "strategy": search.strategy,
+        "parameters": {k: v for k, v in parameters.items() if k != "verbose"},
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +61,7 @@ class Search:
         self.random_state, self.clock = random_state, clock
         self.trials = [Trial(setting.parameters) for setting in settings]
         self.n_fits, self.spent, self.finished = 0, 0.0, True
+        self.order = self._first_order()
         self._outcomes: list[list[Outcome]] = []  # of every fit
         self._known: list[list[Outcome]] = []  # those that wait for their fit to be due
 
@@ -79,18 +79,18 @@ class Search:
         """
         checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
         if found := checkpoint.state("search"):
-            self._known = [[Outcome(*o) for o in outcomes] for outcomes in found["outcomes"]]
-            self.spent = found["spent"]
+            self._outcomes = [[Outcome(*o) for o in outcomes] for outcomes in found["outcomes"]]
+            self._known, self.spent = self._outcomes[:], found["spent"]
         begin, done = self.clock() - self.spent, 0
-        alive = self._first_order()
+        alive = self.order
         with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
             for k, split in enumerate(splits):
                 total = done + self._n_planned(len(alive), n_splits - k)
                 for n_scored in self._score_all(pool, alive, split, begin):
                     done += n_scored
                     self.spent = self.clock() - begin
-                    outcomes = [[list(o) for o in fit] for fit in self._outcomes]
-                    checkpoint.note("search", {"outcomes": outcomes, "spent": self.spent})
+                    if not self._known:  # the state of a search that goes on is on the disk
+                        checkpoint.note("search", self._state())
                     if report is not None:
                         report(self._progress(done, total))
                 alive = self._survivors(alive)
@@ -102,18 +102,31 @@ class Search:
         fits = by_fit(self.settings, alive)
         known, self._known = self._known[: len(fits)], self._known[len(fits) :]
         self.n_fits += len(known)
+        for fit, found in zip(fits, known, strict=False):
+            yield self._take(fit, found)
+        new = fits[len(known) :]
+        if not new:
+            return
         outcomes = pool(
             delayed(score_settings)(
                 self.estimator, [self.settings[k].parameters for k in fit], split, self.scoring
             )
-            for fit in self._affordable(fits[len(known) :], begin)
+            for fit in self._affordable(new, begin)
         )
         # In order, so that the result is the same whatever the number of jobs.
-        for fit, found in zip(fits, chain(known, outcomes), strict=False):
+        for fit, found in zip(new, outcomes, strict=False):
             self._outcomes.append(found)
-            for k, outcome in zip(fit, found, strict=True):
-                self.trials[k] = self.trials[k].after(outcome)
-            yield len(fit)
+            yield self._take(fit, found)
+
+    def _take(self, fit: list[int], found: list[Outcome]) -> int:
+        """The outcomes of one fit; how many they are."""
+        for k, outcome in zip(fit, found, strict=True):
+            self.trials[k] = self.trials[k].after(outcome)
+        return len(fit)
+
+    def _state(self) -> dict[str, Any]:
+        outcomes = [[list(o) for o in fit] for fit in self._outcomes]
+        return {"outcomes": outcomes, "spent": self.spent}
 
     def _affordable(self, fits: list[list[int]], begin: float) -> Iterator[list[int]]:
         """Fits until the budget is spent; the very first is always made, to have a result."""
