@@ -262,7 +262,7 @@ def test_forgeries_do_no_harm(saved: Saved) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_many_forgeries_do_no_harm(saved: Saved) -> None:
-    assert_forgeries_do_no_harm(saved, 3000)
+    assert_forgeries_do_no_harm(saved, 1500)
 
 
 def test_an_unchanged_forgery_is_read(saved: Saved) -> None:

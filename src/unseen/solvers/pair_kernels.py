@@ -308,6 +308,15 @@ def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
     return _multiplier(1.0 - y * (s0 + b), k, ridge, cap)[1], s0, quad, k
 
 
+@exact_helper
+def _largest(M):
+    found = 0.0
+    for i in range(M.shape[0]):
+        for k in range(M.shape[1]):
+            found = max(found, abs(M[i, k]))
+    return found
+
+
 @nb.njit(cache=True, parallel=True)
 def best_simplex_pairs(
     H, K, R, F, starts, b, Y, omega, squared, tol, max_rounds,
@@ -321,7 +330,7 @@ def best_simplex_pairs(
     """
     n_starts, n_classes, h = starts.shape
     base, curved = np.zeros((n_starts, n_classes)), np.zeros((n_starts, n_classes))
-    product, size = np.empty(h), np.abs(H).max() + np.abs(R).max()
+    product, size = np.empty(h), _largest(H) + _largest(R)
     for u in range(n_starts):
         for i in range(n_classes):
             _sparse_product(H, starts[u, i], product)
@@ -342,9 +351,9 @@ def best_simplex_pairs(
                     value += _envelope(m, curved[u, i], ridge, cap)
                 if value < lowest:
                     best, lowest = u, value
-            x[0] = starts[best, i]
+            for l in range(h):
+                x[0, l] = work[0, l] = starts[best, i, l]
             tau, s0, quad, k = 0.0, _dot(F[j], x[0]), base[best, i], curved[best, i]
-            work[0] = x[0]
             if best > 0 or (weight > 0.0 and y * (s0 + b) < 1.0):
                 tau, s0, quad, k = _descend(
                     H, K, R[i], F[j], y, b, weight, squared, x, work, size, tol, max_rounds
@@ -352,4 +361,5 @@ def best_simplex_pairs(
             beta[j, i], s[j, i] = y * tau, s0 + y * tau * k + b
             source[j, i], target[j, i] = quad, 0.5 * tau * tau * k
             if codes.size:
-                codes[j, i] = work[0]
+                for l in range(h):
+                    codes[j, i, l] = work[0, l]

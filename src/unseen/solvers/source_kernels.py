@@ -12,43 +12,104 @@ from unseen.solvers.labels import pair
 ENOUGH = 1e-3
 
 
+@helper
+def _dot(p, z):
+    total = z.dtype.type(0)
+    for l in range(z.shape[0]):
+        total += p[l] * z[l]
+    return total
+
+
+@helper
+def _cholesky(M):
+    """M = LL' (positive definite), L in place of the lower half."""
+    for i in range(M.shape[0]):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= M[i, k] * M[j, k]
+            if i == j:  # what is lost to rounding must not make it indefinite
+                M[i, i] = np.sqrt(max(total, 1e-15 * M[i, i]))
+            else:
+                M[i, j] = total / M[j, j]
+
+
+@helper
+def _solve(L, x):
+    """(LL')^-1 x, in place."""
+    m = x.shape[0]
+    for i in range(m):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+    for i in range(m - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]
+
+
 @exact_helper
-def _equality_solution(H, r, support):
-    """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
-    there).
+def _equality_solution(H, r, support, m, x):
+    """argmin z'Hz/2 - r'z over the first m coordinates in `support`, summing to one (H positive
+    definite there), into x.
     """
-    m = support.size
-    sub, rhs = np.empty((m, m)), np.ones((m, 2))
+    L, ones = np.empty((m, m)), np.empty(m)
     for p in range(m):
-        rhs[p, 0] = r[support[p]]
-        for q in range(m):
-            sub[p, q] = H[support[p], support[q]]
-    both = np.linalg.solve(sub, rhs)
-    nu = (1.0 - both[:, 0].sum()) / both[:, 1].sum()
-    return both[:, 0] + nu * both[:, 1]
+        x[p], ones[p] = r[support[p]], 1.0
+        for q in range(p + 1):
+            L[p, q] = H[support[p], support[q]]
+    _cholesky(L)
+    _solve(L, x[:m])
+    _solve(L, ones)
+    total, unit = 0.0, 0.0
+    for p in range(m):
+        total += x[p]
+        unit += ones[p]
+    for p in range(m):
+        x[p] += (1.0 - total) / unit * ones[p]
 
 
 @exact_helper
-def _restore(H, r, z, inside):
+def _restore(H, r, z, inside, support, target):
     """Minimise over the present support, leaving coordinates at zero as they turn negative; z stays
-    feasible.
+    feasible. `support` and `target` are work space.
     """
     while True:
-        support = np.flatnonzero(inside)
-        target = _equality_solution(H, r, support)
+        m = 0
+        for k in range(z.shape[0]):
+            if inside[k]:
+                support[m] = k
+                m += 1
+        _equality_solution(H, r, support, m, target)
         step, worst = 1.0, -1
-        for p in range(support.size):
+        for p in range(m):
             k = support[p]
             if target[p] <= 0.0:
                 t = z[k] / (z[k] - target[p]) if z[k] > target[p] else 0.0
                 if t <= step:
                     step, worst = t, p
-        for p in range(support.size):
+        for p in range(m):
             z[support[p]] += step * (target[p] - z[support[p]])
-        if worst < 0 or support.size == 1:
+        if worst < 0 or m == 1:
             return
         z[support[worst]] = 0.0
         inside[support[worst]] = False
+
+
+@exact_helper
+def _begin(H, r, z, inside):
+    """The support of z; where it has none, the best vertex."""
+    best, lowest, is_empty = 0, np.inf, True
+    for k in range(z.shape[0]):
+        inside[k] = z[k] > 0
+        is_empty = is_empty and not inside[k]
+        if 0.5 * H[k, k] - r[k] < lowest:
+            best, lowest = k, 0.5 * H[k, k] - r[k]
+    if is_empty:
+        inside[best] = True
+        for k in range(z.shape[0]):
+            z[k] = 1.0 if k == best else 0.0
 
 
 @nb.njit(cache=True)
@@ -59,32 +120,31 @@ def simplex_qp(H, R, Z, tol, max_pivots):
     Z: C x h feasible start and result. Returns (pivots, Frank-Wolfe gap g'z - min g >=
     suboptimality) for every row.
     """
-    n = R.shape[0]
+    n, h = R.shape
     pivots, gaps = np.zeros(n, np.int64), np.zeros(n)
+    inside, support, target = np.empty(h, np.bool_), np.empty(h, np.int64), np.empty(h)
     for i in range(n):
-        z, r, inside = Z[i], R[i], Z[i] > 0
-        if not inside.any():
-            inside[np.argmin(0.5 * np.diag(H) - r)] = True
-            for k in range(z.shape[0]):
-                z[k] = inside[k]
+        z, r = Z[i], R[i]
+        _begin(H, r, z, inside)
         for pivot in range(max_pivots + 1):
-            _restore(H, r, z, inside)
-            g = H @ z - r
-            best = np.argmin(g)
-            gaps[i], pivots[i] = max(np.dot(g, z) / z.sum() - g[best], 0.0), pivot
+            _restore(H, r, z, inside, support, target)
+            best, lowest, product, total = 0, np.inf, 0.0, 0.0
+            for k in range(h):
+                g = _dot(H[k], z) - r[k]
+                if g < lowest:
+                    best, lowest = k, g
+                product += g * z[k]
+                total += z[k]
+            gaps[i], pivots[i] = max(product / total - lowest, 0.0), pivot
             if gaps[i] <= tol or inside[best]:
                 break
             inside[best] = True
-        z /= z.sum()
+        total = 0.0
+        for k in range(h):
+            total += z[k]
+        for k in range(h):
+            z[k] /= total
     return pivots, gaps
-
-
-@helper
-def _dot(p, z):
-    total = z.dtype.type(0)
-    for l in range(z.shape[0]):
-        total += p[l] * z[l]
-    return total
 
 
 @helper
