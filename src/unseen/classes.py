@@ -10,10 +10,18 @@ from typing import Any
 import numpy as np
 
 from unseen import files
+from unseen.class_files import READERS
+from unseen.class_values import (
+    as_attributes,
+    as_vectors,
+    by_attribute,
+    check_finite,
+    flat,
+    repeated,
+)
 from unseen.errors import InputError, listed, naming, nearest, require
 from unseen.groups import Group, as_groups, chosen, joined, side_by_side
 from unseen.names import as_names
-from unseen.tables import TABLE_SUFFIXES, read_table
 
 
 class ClassTable:
@@ -60,11 +68,11 @@ class ClassTable:
         own_names = as_names(names, "class names").copy()
         own_names.flags.writeable = False
         index = {name: row for row, name in enumerate(own_names.tolist())}
-        own_vectors = _as_vectors(vectors, own_names)
-        own_attributes = _as_attributes(attributes, own_vectors.shape[1])
-        _check_finite(own_vectors, own_names, own_attributes)
+        own_vectors = as_vectors(vectors, own_names)
+        own_attributes = as_attributes(attributes, own_vectors.shape[1])
+        check_finite(own_vectors, own_names, own_attributes)
         if len(index) < own_names.size:
-            raise InputError(f"two rows of the class table have one name: {_repeated(own_names)}")
+            raise InputError(f"two rows of the class table have one name: {repeated(own_names)}")
         if "" in index:
             raise InputError(f"row {index['']} (counted from 0) of the class table has no name")
         keep = super().__setattr__
@@ -90,13 +98,13 @@ class ClassTable:
         nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
         if nested is not None:
             attributes = list(nested) if attributes is None else list(attributes)
-            vectors = {name: _by_attribute(name, v, attributes) for name, v in vectors.items()}
-        flat = {name: _flat(name, v) for name, v in vectors.items()}
-        widths = {v.size: name for name, v in flat.items()}
+            vectors = {name: by_attribute(name, v, attributes) for name, v in vectors.items()}
+        rows = {name: flat(name, v) for name, v in vectors.items()}
+        widths = {v.size: name for name, v in rows.items()}
         if len(widths) > 1:
             shown = ", ".join(f"{name!r} has {width}" for width, name in sorted(widths.items())[:2])
             raise InputError(f"the class vectors have different widths: {shown}")
-        return cls(flat.keys(), list(flat.values()), attributes)
+        return cls(rows.keys(), list(rows.values()), attributes)
 
     @classmethod
     def from_frame(cls, frame: Any) -> ClassTable:
@@ -165,15 +173,13 @@ class ClassTable:
           another matrix, such as `original_att` (before its columns were scaled to unit length).
         """
         path = files.checked_path(path)
-        readers = {".npz": _read_npz, ".mat": _read_att_splits}
-        readers |= dict.fromkeys(TABLE_SUFFIXES, _read_columns)
-        if path.suffix not in readers:
+        if path.suffix not in READERS:
             raise InputError(
-                f"{path}: a class table is a file of kind {', '.join(sorted(readers))}, "
+                f"{path}: a class table is a file of kind {', '.join(sorted(READERS))}, "
                 f"not {path.suffix or 'one without a suffix'}"
             )
         with naming(path):
-            return cls(*readers[path.suffix](path, key))
+            return cls(*READERS[path.suffix](path, key))
 
     # -- using it -----------------------------------------------------------------------------
 
@@ -354,79 +360,6 @@ def _are_numbers(names: Iterable[Any]) -> bool:
     return all(str(name).isdecimal() for name in names)
 
 
-def _as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
-    try:
-        array = np.array(vectors, order="C")
-    except ValueError as error:
-        raise InputError("the class vectors have different widths") from error
-    if array.dtype.kind in "cmM":
-        raise InputError(f"the class table holds {array.dtype} values, which are not real numbers")
-    try:
-        array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"the class table holds values that are not numbers ({error})") from error
-    if names.size == 0:
-        raise InputError("the class table is empty: it has no class at all")
-    if array.ndim != 2 or array.shape[0] != names.size:
-        raise InputError(
-            f"the class table needs one vector a class: {names.size} names, vectors of shape "
-            f"{array.shape}"
-        )
-    if array.shape[1] == 0:
-        raise InputError("the class table has no columns: nothing describes the classes")
-    array.flags.writeable = False
-    return array
-
-
-def _check_finite(
-    vectors: np.ndarray, names: np.ndarray, attributes: tuple[str, ...] | None
-) -> None:
-    bad = ~np.isfinite(vectors)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        where = column if attributes is None else repr(attributes[column])
-        raise InputError(
-            f"the description of class {str(names[row])!r} is NaN or infinite in column {where} "
-            f"({bad.sum()} such cells in all); fill or drop them first"
-        )
-
-
-def _as_attributes(attributes: Iterable[Any] | None, width: int) -> tuple[str, ...] | None:
-    if attributes is None:
-        return None
-    names = tuple(map(str, as_names(attributes, "attribute names").tolist()))
-    if len(names) != width:
-        raise InputError(f"{len(names)} attribute names for {width} columns")
-    if len(set(names)) < width:
-        repeated = _repeated(np.array(names))
-        raise InputError(f"two columns of the class table have one name: {repeated}")
-    return names
-
-
-def _repeated(names: np.ndarray) -> str:
-    unique, counts = np.unique(names, return_counts=True)
-    return listed(unique[counts > 1].tolist())
-
-
-def _flat(name: Any, vector: Any) -> np.ndarray:
-    try:
-        return np.ravel(vector)
-    except ValueError as error:
-        raise InputError(f"the description of class {name!r} is not a list of numbers") from error
-
-
-def _by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
-    if not isinstance(values, Mapping):
-        raise InputError(
-            f"class {name!r} is described by a {type(values).__name__}, other classes by a mapping "
-            "{attribute: value}"
-        )
-    if set(values) != set(attributes):
-        odd = sorted(set(values) ^ set(attributes), key=str)
-        raise InputError(f"class {name!r} is described by other attributes: {listed(odd)}")
-    return [values[a] for a in attributes]
-
-
 def _same_names(table: ClassTable, other: ClassTable) -> np.ndarray:
     odd = set(table.names.tolist()) ^ set(other.names.tolist())
     if odd:
@@ -443,29 +376,3 @@ def _joined_attributes(tables: Sequence[ClassTable]) -> list[str] | None:
     if len(set(names)) == len(names):
         return names
     return [f"{k}.{a}" for k, t in enumerate(tables) for a in t.attributes or ()]
-
-
-def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    table = read_table(path, first_is_text=True)
-    return next(iter(table.text.values())), table.numbers, table.columns
-
-
-def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any, Any]:
-    arrays = files.read_npz(path)
-    names = files.pick(arrays, ("names", "class_names"), path, "class names")
-    vectors = files.pick(arrays, (key or "vectors",), path, "class vectors")
-    if "group_names" not in arrays:
-        return names, vectors, arrays.get("attributes"), None
-    places = files.pick(arrays, ("group_columns",), path, "columns of the groups")
-    if np.shape(places) != (arrays["group_names"].size, 2):
-        raise InputError("group_columns needs the first and the last column of each group")
-    groups = zip(arrays["group_names"].tolist(), *places.T.tolist(), strict=True)
-    return names, vectors, arrays.get("attributes"), groups
-
-
-def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
-    key = key or "att"
-    content = files.read_mat(path, ["allclasses_names", key])
-    names = files.mat_strings(files.pick(content, ("allclasses_names",), path, "class names"))
-    vectors = files.pick(content, (key,), path, "class vectors")
-    return names, np.asarray(vectors).T, None
