@@ -157,7 +157,8 @@ def sweep_table(sweep: Sweep, records: Sequence[dict[str, Any]]) -> Table:
     columns = (sweep.parameter, *(f"{d}, {word}" for d in data for word in measures.values()))
     side = "unseen classes" if sweep.on == "unseen" else "held-out seen classes"
     title = f"{sweep.method.upper()} against {sweep.parameter}, on {side} (%)"
-    notes = [f"Mean ± standard deviation over {sweep.trials} trials."]
+    several = f"Mean ± standard deviation over {sweep.trials} trials."
+    notes = [several if sweep.trials > 1 else "One trial."]
     if sweep.on == "unseen":
         notes.append("Measured on the unseen classes: to be looked at, not to choose a value by.")
     return Table(title, columns, tuple(rows), tuple(notes))
