@@ -146,7 +146,7 @@ def methods(
 def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
     say(inspect.getdoc(kind) or "")
-    if "Parameters\n---" not in (kind.__doc__ or ""):  # they are told where they are shared
+    if "Parameters\n---" not in (inspect.getdoc(kind) or ""):  # told where they are shared
         say(_parameters_of_base(kind))
     say("\nDefaults, and in brackets what 'unseen tune' tries")
     say("--------------------------------------------------")
