@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -53,11 +54,11 @@ def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
     ours, theirs = context.Pipe(duplex=False)
     watched, kept = context.Pipe(duplex=False)
     worker = context.Process(target=_work, args=(job, state, theirs, watched), daemon=True)
-    with _ignoring_interrupts():
-        worker.start()
-    theirs.close()
-    watched.close()
     try:
+        with holding_interrupts():
+            worker.start()
+        theirs.close()
+        watched.close()
         outcome = ours.recv()
     except EOFError:
         worker.join()
@@ -65,7 +66,8 @@ def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
             f"its process ended with code {worker.exitcode}, as it does when memory runs out"
         ) from None
     except BaseException:
-        worker.terminate()
+        if worker.is_alive():
+            worker.terminate()
         raise
     finally:
         ours.close()
@@ -77,16 +79,27 @@ def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; a worker started in here leaves it to us."""
-    if threading.current_thread() is not threading.main_thread():
+def holding_interrupts() -> Iterator[None]:
+    """Ctrl-C in here waits for the end, and never comes to a process that is started in here.
+
+    It reaches every process of a terminal. A worker inherits the mask and so leaves it to us; we
+    must not lose it meanwhile, whichever of our threads it comes to.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # its start would lift the mask
+    held: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _work(job: Job, state: Path, connection: Connection, watched: Connection) -> None:
