@@ -117,6 +117,7 @@ def test_an_interrupted_bench_keeps_what_is_done_and_ends_quietly(
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
+    assert f"Stopped; the same command goes on from {tmp_path / 'results.jsonl'}" in err
     assert not workers_of(process.pid)
     kept = lasting(tmp_path / "results.jsonl")
     n_kept = len(kept)

@@ -18,6 +18,7 @@ from unseen.bench.log import Log
 from unseen.bench.run import run
 from unseen.bench.sweep import SIDES, planned, run_sweep, sweep_picture, sweep_table
 from unseen.bench.tuned import TUNING
+from unseen.cli.checkpoint import telling_how_to_go_on
 from unseen.cli.completion import data_names, method_names
 from unseen.cli.config import Config
 from unseen.cli.models import parameters
@@ -100,7 +101,7 @@ def bench(
     log = Log(out / "results.jsonl")
     wanted = [job.key(label) for job in jobs for label in job.labels]
     before = len(log.records(wanted))
-    with progress(len(jobs), quiet=json) as advance:
+    with telling_how_to_go_on(log.path), progress(len(jobs), quiet=json) as advance:
         failed = run(jobs, log, lambda job, done, _: advance(_described(job), done))
     records = log.records(wanted)
     made = tables.all_tables(records)
@@ -147,7 +148,7 @@ def sweep(
     )  # fmt: skip
     log = Log(out / "results.jsonl")
     total = len(data) * trials * len(chosen.values)
-    with progress(total, quiet=json) as advance:
+    with telling_how_to_go_on(log.path), progress(total, quiet=json) as advance:
         records = run_sweep(chosen, data, log, lambda what, done, _: advance(what, done))
     table = sweep_table(chosen, records)
     picture = publish(

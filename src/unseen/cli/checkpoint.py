@@ -47,11 +47,18 @@ def going_on_from(checkpoint: Path | None) -> Iterator[None]:
         return
     if os.path.exists(checkpoint):
         sys.stderr.write(f"Note: going on from {checkpoint}, if it is of the same work\n")
+    with telling_how_to_go_on(checkpoint):
+        yield
+
+
+@contextmanager
+def telling_how_to_go_on(kept: Path) -> Iterator[None]:
+    """Who presses Ctrl-C should know that what is kept in this file is not lost."""
     try:
         yield
     except KeyboardInterrupt:
-        if os.path.exists(checkpoint):
-            sys.stderr.write(f"Stopped; the same command goes on from {checkpoint}\n")
+        if os.path.exists(kept):
+            sys.stderr.write(f"Stopped; the same command goes on from {kept}\n")
         raise
 
 

@@ -88,14 +88,22 @@ def tune(
         save(found.estimator, dataset, out)
     if json:
         show_json(_facts(found) | {"out": None if out is None else str(out)})
-        remove(checkpoint)
+        _let_go(checkpoint, found, json)
         return
     _show(found, method_name)
     chosen = _options({**fixed, **found.best_parameters})
     say(f"Chosen: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
     say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
         "Nothing was saved; --out FILE saves the best model.")  # fmt: skip
-    remove(checkpoint)
+    _let_go(checkpoint, found, json)
+
+
+def _let_go(checkpoint: Path | None, found: Tuning, json: bool) -> None:
+    """A search that its budget ended may go on with a larger one."""
+    if found.finished:
+        remove(checkpoint)
+    elif checkpoint is not None and not json:
+        say(f"With a larger --budget the same command goes on from {checkpoint}.")
 
 
 def _check_choices(protocol: str, strategy: str | None) -> None:
