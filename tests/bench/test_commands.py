@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.common.birds import make_folder
@@ -41,6 +42,30 @@ def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> Non
     again = run_unseen("bench", folder, "-m", "eszsl", "--trials", "2", "-o", tmp_path, "--json")
     assert len(json.loads(again.out)["results"]) == 2
     assert len(lasting(tmp_path / "results.jsonl")) == 2, "nothing was run again"
+
+
+def test_results_of_data_that_changed_since_are_made_again(tmp_path: Path) -> None:
+    data, out = make_folder(tmp_path / "birds"), tmp_path / "out"
+    bench = ["bench", data, "-m", "eszsl", "--trials", "1", "-o", out / "bench"]
+    sweep = ["sweep", "row_penalty", data, "-m", "eszsl", "--values", "0.1", "--trials", "1",
+             "-o", out / "sweep"]  # fmt: skip
+    run_unseen(*bench)
+    run_unseen(*sweep)
+    X = np.load(data / "features.npy")
+    np.save(data / "features.npy", np.roll(X, 30, axis=0))
+    done = run_unseen(*bench)
+    assert done.code == 0, done.err
+    assert "already" not in done.out
+    run_unseen(*sweep)
+    for name in ("bench", "sweep"):
+        then, now = lasting(out / name / "results.jsonl")
+        assert then["key"] == now["key"]
+        assert then["sources"] != now["sources"]
+        assert then["per_class_accuracy"] != now["per_class_accuracy"]
+    (data / "features.npy").unlink()
+    failed = run_unseen(*bench, "--json")
+    assert failed.code == 1
+    assert json.loads(failed.out)["results"] == [], "nothing is shown of data that are not there"
 
 
 @pytest.mark.slow

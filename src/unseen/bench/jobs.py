@@ -206,10 +206,15 @@ def provenance(data: ZeroShotDataset) -> dict[str, Any]:
             "numba": numba.__version__,
         },
         "machine": {"system": platform.platform(), "cores": os.cpu_count()},
-        "sources": dict(data.sources) or {"in memory": _digest(data.X, data.y, data.classes)},
+        "sources": sources(data),
         "notes": list(data.notes),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+
+
+def sources(data: ZeroShotDataset) -> dict[str, str]:
+    """Checksums of the files of a data set, or of what it holds if it comes from none."""
+    return dict(data.sources) or {"in memory": _digest(data.X, data.y, data.classes)}
 
 
 def _digest(X: np.ndarray, y: np.ndarray, classes: ClassTable) -> str:

@@ -36,6 +36,10 @@ class Log:
     def __contains__(self, key: str) -> bool:
         return key in self._records
 
+    def holds(self, key: str, sources: dict[str, str]) -> bool:
+        """Whether the result of a key is there, from data with these checksums."""
+        return key in self and self._records[key].get("sources") == sources
+
     def records(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """The records of these keys that are there, in their order."""
         return [self._records[key] for key in keys if key in self._records]

@@ -14,9 +14,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from unseen.bench.jobs import Job, run_job
+from unseen.bench.jobs import Job, run_job, sources
 from unseen.bench.log import Log
-from unseen.errors import InputError
+from unseen.datasets import open_dataset
+from unseen.errors import InputError, MissingExtraError
 from unseen.training import checkpoint
 
 Progress = Callable[[Job, int, int], None]
@@ -25,14 +26,17 @@ Progress = Callable[[Job, int, int], None]
 def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict[Job, str]:
     """Run the jobs whose results the log does not have yet; what failed, with its reason.
 
+    A result of data whose files have changed since is no result: its job is run again.
+
     A process of its own gives each job a fresh memory, so that its peak is that of its method
     alone. A job that fails does not stop the others, and is tried again by the next run. The search
     for parameters of a job that was stopped goes on from a file beside the log.
     """
     failed = {}
+    known = _Known(log)
     for number, job in enumerate(jobs):
         state = log.folder() / f"{job.key(job.labels[0])}.checkpoint"
-        if all(job.key(label) in log for label in job.labels):
+        if known.has_results(job):
             checkpoint.remove(state)
             continue
         if progress is not None:
@@ -43,6 +47,30 @@ def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict
         except JobError as error:
             failed[job] = str(error)
     return failed
+
+
+class _Known:
+    """Which results are in the log and of the data as they are now; each data set is read once."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._sources: dict[tuple[str, str], dict[str, str]] = {}
+
+    def has_results(self, job: Job) -> bool:
+        keys = [job.key(label) for label in job.labels]
+        if not all(key in self._log for key in keys):
+            return False
+        try:
+            found = self._of(job)
+        except (InputError, MissingExtraError):  # the job will say what is wrong
+            return False
+        return all(self._log.holds(key, found) for key in keys)
+
+    def _of(self, job: Job) -> dict[str, str]:
+        place = job.data, job.split
+        if place not in self._sources:
+            self._sources[place] = sources(open_dataset(job.data, job.split or None))
+        return self._sources[place]
 
 
 class JobError(RuntimeError):

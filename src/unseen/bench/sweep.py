@@ -95,7 +95,7 @@ def run_sweep(
     log: Log,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Measure every value on every data set and trial; what the log has is not done again."""
+    """Measure every value on every data set and trial, but for what the log has of these data."""
     total = len(data) * sweep.trials * len(sweep.values)
     keys = []
     for name in data:
@@ -104,7 +104,7 @@ def run_sweep(
         for trial, sets in enumerate(_sets(sweep, dataset)):
             for value in sweep.values:
                 keys.append(sweep.key(name, value, trial))
-                if keys[-1] in log:
+                if log.holds(keys[-1], facts["sources"]):
                     continue
                 if progress is not None:
                     progress(f"{name}, {sweep.parameter} = {value}", len(keys) - 1, total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,24 +99,27 @@ def bench(
         budget=budget, generalized=generalized, random_classes=random_classes,
     )  # fmt: skip
     log = Log(out / "results.jsonl")
-    wanted = [job.key(label) for job in jobs for label in job.labels]
-    before = len(log.records(wanted))
+    before = log.records(_keys(jobs))
     with telling_how_to_go_on(log.path), progress(len(jobs), quiet=json) as advance:
         failed = run(jobs, log, lambda job, done, _: advance(_described(job), done))
-    records = log.records(wanted)
+    records = log.records(_keys(job for job in jobs if job not in failed))
     made = tables.all_tables(records)
     _write(out, made)
     if json:
         show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
     else:
         _show(made)
-        if before:
-            say(f"{before} of {len(wanted)} results were in {log.path} already.")
+        if n_known := sum(any(record is known for known in before) for record in records):
+            say(f"{n_known} of {len(_keys(jobs))} results were in {log.path} already.")
         say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
     if failed:
         job, reason = next(iter(failed.items()))
         raise InputError(f"{len(failed)} of {len(jobs)} runs failed, first {_described(job)}: "
                          f"{reason}")  # fmt: skip
+
+
+def _keys(jobs: Iterable[Job]) -> list[str]:
+    return [job.key(label) for job in jobs for label in job.labels]
 
 
 def sweep(
