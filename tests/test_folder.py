@@ -13,71 +13,27 @@ import pandas as pd
 import pytest
 import scipy.io
 
+from tests.common.animals import (
+    ANIMALS,
+    ATTRIBUTES,
+    CLASS_FILES,
+    FEATURES,
+    FRAME,
+    LABEL_FILES,
+    LABELS,
+    VECTORS,
+    X,
+    cells,
+    check_is_animals,
+    make_animals,
+)
 from unseen import ClassTable, InputError, read_dataset
-from unseen.datasets import examine, read_features, read_rows
-
-ANIMALS = {"zebra": [1, 1, 0], "tiger": [1, 0, 1], "horse": [0, 1, 0], "lion": [0, 0, 1]}
-ATTRIBUTES = ["stripes", "hooves", "claws"]
-VECTORS = np.array(list(ANIMALS.values()), dtype=float)
-LABELS = ["tiger", "zebra", "horse", "zebra", "tiger", "horse", "zebra", "tiger", "horse"]
-X = np.random.default_rng(0).standard_normal((9, 5))
-FRAME = pd.DataFrame(X, columns=[f"f{i}" for i in range(5)])
-TABLE = pd.DataFrame(VECTORS, index=list(ANIMALS), columns=ATTRIBUTES)
-
-
-def cells(names):
-    array = np.empty((len(names), 1), dtype=object)
-    array[:, 0] = names
-    return array
-
-
-FEATURES = {
-    "npy": lambda f: np.save(f / "features.npy", X),
-    "npz": lambda f: np.savez(f / "features.npz", features=X),
-    "npz, X": lambda f: np.savez(f / "features.npz", X=X),
-    "csv": lambda f: FRAME.to_csv(f / "features.csv", index=False),
-    "tsv": lambda f: FRAME.to_csv(f / "features.tsv", index=False, sep="\t"),
-    "parquet": lambda f: FRAME.to_parquet(f / "features.parquet"),
-    "mat": lambda f: scipy.io.savemat(f / "features.mat", {"features": X}),
-    "mat by columns": lambda f: scipy.io.savemat(f / "features.mat", {"features": X.T}),
-}
-LABEL_FILES = {
-    "txt": lambda f: (f / "labels.txt").write_text("\n".join(LABELS) + "\n"),
-    "npy": lambda f: np.save(f / "labels.npy", LABELS),
-    "npy bytes": lambda f: np.save(f / "labels.npy", np.array(LABELS, dtype="S")),
-    "csv": lambda f: pd.Series(LABELS, name="species").to_csv(f / "labels.csv", index=False),
-    "tsv": lambda f: pd.DataFrame({"label": LABELS, "image": "x"}).to_csv(
-        f / "labels.tsv", sep="\t"
-    ),
-    "parquet": lambda f: pd.DataFrame({"label": LABELS}).to_parquet(f / "labels.parquet"),
-}
-CLASS_FILES = {
-    "csv": lambda f: TABLE.to_csv(f / "classes.csv"),
-    "tsv": lambda f: TABLE.to_csv(f / "classes.tsv", sep="\t", index_label="name"),
-    "parquet": lambda f: TABLE.to_parquet(f / "classes.parquet"),
-    "npz": lambda f: np.savez(f / "classes.npz", names=list(ANIMALS), vectors=VECTORS),
-    "mat": lambda f: scipy.io.savemat(
-        f / "classes.mat", {"allclasses_names": cells(list(ANIMALS)), "att": VECTORS.T}
-    ),
-}
-
-
-def check_is_animals(data, unseen=("lion",)):
-    np.testing.assert_array_equal(data.X, X)
-    assert data.y.tolist() == LABELS
-    assert {n: data.classes.vector(n).tolist() for n in data.classes.names.tolist()} == ANIMALS
-    assert data.unseen.tolist() == sorted(unseen)
+from unseen.datasets import examine, read_features
 
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """The animals in the kinds of files that are easiest to break."""
-    folder = tmp_path / "animals"
-    folder.mkdir()
-    FEATURES["npy"](folder)
-    LABEL_FILES["txt"](folder)
-    CLASS_FILES["csv"](folder)
-    return folder
+    return make_animals(tmp_path / "animals")
 
 
 # ---------------------------------------------------------------- what can be read
@@ -181,33 +137,6 @@ def test_one_npz_file_is_a_data_set(tmp_path):
     assert data.classes.attributes == tuple(ATTRIBUTES)
 
 
-@pytest.mark.parametrize("kind", FEATURES)
-def test_features_are_read_alone_to_predict(tmp_path, kind):
-    FEATURES[kind](tmp_path)
-    file = next(tmp_path.iterdir())
-    for given in (tmp_path, file):
-        np.testing.assert_array_equal(read_features(given, n_columns=5), X)
-    with pytest.raises(InputError, match=f"{file.name} has [59] columns, .* trained on 4"):
-        read_features(tmp_path, n_columns=4)
-
-
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.array([["a"]]), "must be numbers, not <U1"),
-        (np.array([[np.nan]]), "NaN or infinite at row 0, column 0"),
-        (np.ones(3), r"not of shape \(3,\)"),
-        (np.ones((0, 3)), "empty: 0 rows"),
-    ],
-)
-def test_unusable_features_are_refused_by_name(tmp_path, array, message):
-    np.save(tmp_path / "new.npy", array)
-    with pytest.raises(InputError, match=f"new.npy: .*{message}"):
-        read_features(tmp_path / "new.npy")
-    with pytest.raises(InputError, match=r"new.txt: features are a file of kind"):
-        read_features(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
-
-
 # ---------------------------------------------------------------- what is odd, what is wrong
 
 
@@ -230,69 +159,10 @@ def test_what_is_odd_is_told_and_stops_nothing(folder, file, content, message):
     assert pd.Series(findings.odd).str.contains(message, regex=True).sum() == 1
 
 
-def in_table(folder, table):
-    """The labels and features in one table."""
-    os.remove(folder / "labels.txt")
-    os.remove(folder / "features.npy")
-    table.to_csv(folder / "features.csv", index=False)
-    return folder
-
-
-def test_what_is_odd_in_a_feature_table(folder):
-    beside = in_table(folder, FRAME.assign(Label=LABELS, ID=range(9)))
-    check = examine(beside)
-    assert check.dataset is not None
-    assert check.dataset.y.tolist() == LABELS, "the label column may be in capitals"
-    assert check.dataset.feature_names == (*FRAME.columns, "ID")
-    assert any("column 'ID' is used as a feature" in line for line in check.odd)
-    LABEL_FILES["txt"](beside)
-    assert any("labels.txt is used, the labels inside" in line for line in examine(beside).odd)
-
-
-def test_a_text_column_that_is_left_out_is_told(folder):
-    in_table(folder, pd.concat([pd.Series(list("abcdefghi"), name="id"), FRAME], axis=1))
-    check = examine(folder)
-    assert "column 'id' holds text and is left out" in check.found
-    (sentence,) = check.wrong
-    assert "no labels file" in sentence
-    assert "if column 'id' is the class of each row, call it 'label'" in sentence
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_text_column_may_be_meant_for_the_labels(folder, suffix):
-    table = FRAME.assign(species=LABELS)
-    in_table(folder, table)
-    if suffix == "parquet":
-        os.remove(folder / "features.csv")
-        table.to_parquet(folder / "features.parquet")
-    (sentence,) = examine(folder).wrong
-    assert "column 'species' holds" in sentence
-    assert sentence.endswith("if it is the class of each row, call the column 'label'")
-
-
-def test_a_bad_cell_is_the_only_thing_wrong(folder):
-    in_table(folder, FRAME.assign(label=LABELS).astype(str).replace(str(X[4, 2]), "?"))
-    (sentence,) = examine(folder).wrong
-    assert sentence.endswith("line 6: column 'f2' holds '?', a number was expected")
-
-
 def test_a_spreadsheet_is_noticed(folder):
     os.rename(folder / "classes.csv", folder / "classes.xlsx")
     with pytest.raises(InputError, match=r"classes.xlsx, which is not read: save it as"):
         read_dataset(folder)
-
-
-def test_rows_to_predict_come_with_their_labels(folder):
-    rows = read_rows(folder, 5)
-    assert rows.labels is not None
-    assert rows.labels.tolist() == LABELS
-    assert read_rows(folder / "features.npy").labels is None
-    (folder / "labels.txt").write_text("zebra")
-    with pytest.raises(InputError, match="9 rows but 1 labels"):
-        read_rows(folder)
-    np.savez(folder / "new.npz", features=np.zeros((4, 5)), image_paths=["a", "b"])
-    with pytest.raises(InputError, match="4 rows but 2 image paths"):
-        read_rows(folder / "new.npz")
 
 
 def test_without_unseen_classes_the_data_are_wrong_but_can_be_read(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,19 +30,25 @@ class Table:
 
 
 def read_table(
-    path: str | os.PathLike[str], text: tuple[str, ...] = (), first_is_text: bool = False
+    path: str | os.PathLike[str],
+    text: tuple[str, ...] = (),
+    first_is_text: bool = False,
+    row_numbers: tuple[str, ...] = (),
 ) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
     The columns named in `text`, in upper or lower case, are text; the first column too, if
-    `first_is_text` or if it does not hold numbers. Every other cell must be a number.
+    `first_is_text` or if it does not hold numbers; and those named in `row_numbers` if they hold
+    whole numbers, each once. Every other cell must be a number.
     """
     path = checked_path(path)
     read = _read_parquet if path.suffix == ".parquet" else _read_delimited
-    return read(path, text, first_is_text)
+    return read(path, text, first_is_text, row_numbers)
 
 
-def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
+def _read_parquet(
+    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
+) -> Table:
     pandas = require("pandas", "data", f"reading {path.name}")
     require("pyarrow", "data", f"reading {path.name}")
     try:
@@ -57,8 +64,11 @@ def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Tab
             f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
         )
     columns = tuple(map(str, frame.columns))
+    _check_different(path, columns, text)
     frame.columns = columns
-    words = [c for c in columns if c.casefold() in text]
+    words = [c for c in columns if c.casefold() in text or (
+        c.casefold() in row_numbers and frame[c].dtype.kind in "iu" and frame[c].is_unique
+    )]  # fmt: skip
     if columns[0] not in words and (first_is_text or _is_words(frame[columns[0]])):
         words.insert(0, columns[0])
     numbers = [c for c in columns if c not in words]
@@ -94,13 +104,19 @@ def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
     return hint if may_hold_labels else ""
 
 
-def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
+def _read_delimited(
+    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
+) -> Table:
     delimiter = "\t" if path.suffix == ".tsv" else ","
     header, first = _head(path, delimiter)
+    _check_different(path, header, text)
     begins_with_text = first_is_text or not _is_number(first[0])
     words = [
         i for i, c in enumerate(header) if c.casefold() in text or (i == 0 and begins_with_text)
     ]
+    maybe = [i for i, c in enumerate(header) if c.casefold() in row_numbers and i not in words]
+    cells = _read_words(path, delimiter, header, maybe)
+    words = sorted([*words, *(i for i in maybe if _number_rows(cells[header[i]]))])
     numbers = [i for i in range(len(header)) if i not in words]
     _check_named(path, header, numbers)
     columns = _read_words(path, delimiter, header, words)
@@ -164,6 +180,21 @@ def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
     if unnamed is not None:
         hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
         raise InputError(f"{path}: column {unnamed + 1} has no name in the header{hint}")
+
+
+def _check_different(path: Path, header: Iterable[str], text: tuple[str, ...]) -> None:
+    """Columns are matched by name, so two of one name cannot be told apart."""
+    counts = Counter(_key(column, text) for column in header if column)
+    twice = next((column for column, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"{path} has {counts[twice]} columns called {twice!r}: give each a name of its own"
+        )
+
+
+def _number_rows(cells: np.ndarray) -> bool:
+    """Whether these are whole numbers, each there once."""
+    return all(map(str.isdecimal, cells.tolist())) and np.unique(cells).size == cells.size
 
 
 def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:

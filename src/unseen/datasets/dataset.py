@@ -118,6 +118,14 @@ class ZeroShotDataset:
         unseen, test_rows = self.splits[name]
         return replace(self, unseen=unseen, test_rows=test_rows, split=name)
 
+    def with_columns(self, names: tuple[str, ...] | None) -> ZeroShotDataset:
+        """The same data with the feature columns of these names, in their order.
+
+        Where the data set or the caller has no names the columns stay as they are.
+        """
+        X = in_order(self.X, self.feature_names, names, f"data set {self.name!r}")
+        return self if X is self.X else replace(self, X=X, feature_names=names)
+
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and labels to train on.
 
@@ -155,6 +163,21 @@ class ZeroShotDataset:
             "unseen rows": self.unseen_rows.size,
             "seen test rows": self.seen_test_rows.size,
         }
+
+
+def in_order(
+    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: Any
+) -> np.ndarray:
+    """Columns in the order of training, by name if both sides have names."""
+    if names is None or wanted is None or names == wanted:
+        return X
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InputError(
+            f"{where} has no column {missing[0]!r}, which the model was trained on"
+            f"{nearest(missing[0], names)}; columns are matched by name"
+        )
+    return np.take(X, [names.index(name) for name in wanted], axis=1)
 
 
 def _as_row_numbers(rows: Any) -> np.ndarray:

@@ -20,6 +20,7 @@ from unseen.datasets.row_files import (
     LABEL_ARRAYS,
     LABEL_SUFFIXES,
     ROW_NUMBER_COLUMNS,
+    Rows,
     as_strings,
     by_rows,
     existing,
@@ -32,6 +33,9 @@ from unseen.errors import InputError, listed, naming, nearest
 from unseen.tables import TABLE_SUFFIXES
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
+# Rows from which the units of columns are seen, and how much larger one may be than is usual.
+_LOOKED_AT = 1000
+_DROWNS = 100.0
 
 
 @dataclass
@@ -44,6 +48,7 @@ class _Parts:
     unseen: np.ndarray | None = None
     test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     image_paths: np.ndarray | None = None
+    rows: Rows | None = None
     columns: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     files: list[Path] = field(default_factory=list)
@@ -124,7 +129,7 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
 
     def features() -> None:
         path = used(part(folder, "features", FEATURE_SUFFIXES))
-        rows = read_feature_rows(path)
+        rows = parts.rows = read_feature_rows(path)
         parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
         parts.columns, parts.left_out = rows.columns, tuple(rows.beside)
 
@@ -135,7 +140,7 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            parts.y = read_labels(used(path))
+            parts.y = read_labels(used(path), parts.rows)
         # Labels inside a features file that could not be read are not missing.
         elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
             part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
@@ -235,9 +240,11 @@ def _describe(parts: _Parts, findings: Findings) -> None:
         rows, columns = parts.X.shape
         findings.found.append(f"features: {rows:,} rows of {columns:,} numbers ({parts.X.dtype})")
     if parts.left_out:
-        findings.found.append(f"column {listed(parts.left_out)} holds text and is left out")
+        findings.found.append(
+            f"column {listed(parts.left_out)} names or numbers the rows and is left out"
+        )
     findings.odd += [
-        f"column {c!r} is used as a feature; leave it out if it only numbers the rows"
+        f"column {c!r} is used as a feature, as it does not number the rows each once"
         for c in parts.columns or ()
         if c.casefold() in ROW_NUMBER_COLUMNS
     ]
@@ -280,7 +287,7 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
         test_rows=parts.test_rows,
         image_paths=parts.image_paths,
         feature_names=parts.columns,
-        notes=(f"read from {path}",),
+        notes=(f"read from {path}", *findings.odd),
         sources=sources.digests(),
     )
 
@@ -295,6 +302,8 @@ def _oddities(data: ZeroShotDataset) -> list[str]:
             "only one unseen class: every prediction among it alone is right, so accuracy tells "
             "nothing"
         )
+    odd += _without_rows(data)
+    odd += _scales(data)
     vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
     if len(vectors) < data.classes.n_classes:
         twin = vectors[counts.argmax()]
@@ -304,3 +313,30 @@ def _oddities(data: ZeroShotDataset) -> list[str]:
     if (rows < 3).any():
         odd.append(f"fewer than three training rows: {listed(names[rows < 3].tolist())}")
     return odd
+
+
+def _without_rows(data: ZeroShotDataset) -> list[str]:
+    """Classes that predictions may name and that no row measures, where others are measured."""
+    names = np.setdiff1d(data.classes.names, data.y).tolist()
+    if not names or data.unseen_rows.size == 0:
+        return []
+    return [
+        f"no rows of {listed(names)}: 'predict' may name "
+        f"{'it' if len(names) == 1 else 'them'}, 'evaluate' has nothing to measure by"
+    ]
+
+
+def _scales(data: ZeroShotDataset) -> list[str]:
+    """Columns that say nothing, and columns of a table in units that drown the others."""
+    X = data.X[data.train_rows[:_LOOKED_AT]].astype(np.float64)
+    spread = X.std(axis=0)
+    if not spread.any():
+        return ["all training rows are the same: nothing can be learned from them"]
+    largest, usual = int(spread.argmax()), float(np.median(spread[spread > 0]))
+    if data.feature_names is None or spread[largest] < _DROWNS * usual:
+        return []
+    return [
+        f"column {data.feature_names[largest]!r} spreads {spread[largest] / usual:,.0f} times as "
+        "far as the usual one and will decide alone: bring columns to like units, as by dividing "
+        "each by its standard deviation over the training rows"
+    ]

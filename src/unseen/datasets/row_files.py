@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen import files
-from unseen.datasets.dataset import check_features, check_finite
+from unseen.datasets.dataset import check_features, check_finite, in_order
 from unseen.datasets.layouts import find_layout, read_layout
-from unseen.errors import InputError, listed, naming, nearest
-from unseen.tables import TABLE_SUFFIXES, read_table
+from unseen.errors import InputError, listed, naming
+from unseen.tables import TABLE_SUFFIXES, Table, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
@@ -63,7 +63,7 @@ def read_rows(
         _check_width(given, data.X, n_columns)
         return Rows(data.X, data.y, data.image_paths)
     file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
-    rows = read_feature_rows(file, _row_numbers(names))
+    rows = read_feature_rows(file, names)
     if names is not None and rows.columns is not None:
         unused = tuple(c for c in rows.columns if c not in names)
         X = in_order(rows.X, rows.columns, names, file)
@@ -76,35 +76,11 @@ def read_rows(
         check_finite(rows.X, rows.columns)
     labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels_file is not None:
-        rows = rows._replace(labels=read_labels(labels_file))
+        rows = rows._replace(labels=read_labels(labels_file, rows))
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
     return rows
-
-
-def in_order(
-    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: Any
-) -> np.ndarray:
-    """Columns in the order of training, by name if both sides have names."""
-    if names is None or wanted is None or names == wanted:
-        return X
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise InputError(
-            f"{where} has no column {missing[0]!r}, which the model was trained on"
-            f"{nearest(missing[0], names)}; columns are matched by name"
-        )
-    return np.take(X, [names.index(name) for name in wanted], axis=1)
-
-
-def _row_numbers(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """What columns that only number the rows are called, where the model was trained on none such.
-
-    They are read as text, for floating point would not keep all of their digits.
-    """
-    known = {name.casefold() for name in names or ROW_NUMBER_COLUMNS}
-    return tuple(name for name in ROW_NUMBER_COLUMNS if name not in known)
 
 
 def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
@@ -139,18 +115,19 @@ def part(
     return found[0] if found else None
 
 
-def read_feature_rows(path: Path, numbers: tuple[str, ...] = ()) -> Rows:
+def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:
     """Features, with labels and image paths where the file has them too.
 
-    The columns of a table that are called one of `numbers` are not features.
+    A column of a table that numbers the rows is no feature, unless it is among the `names` that a
+    model was trained on.
     """
-    rows = _read_arrays(path, numbers)
+    rows = _read_arrays(path, names)
     with naming(path):
         check_features(rows.X)
     return rows
 
 
-def _read_arrays(path: Path, numbers: tuple[str, ...]) -> Rows:
+def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
@@ -158,7 +135,7 @@ def _read_arrays(path: Path, numbers: tuple[str, ...]) -> Rows:
     if path.suffix == ".npy":
         return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
-        table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS + numbers)
+        table = _read_feature_table(path, names)
         labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
         known = _LABEL_COLUMNS + _IMAGE_COLUMNS
         beside = {c: cells for c, cells in table.text.items() if c not in known}
@@ -178,6 +155,15 @@ def _read_arrays(path: Path, numbers: tuple[str, ...]) -> Rows:
     return Rows(X, labels, images)
 
 
+def _read_feature_table(path: Path, names: tuple[str, ...] | None) -> Table:
+    """Numbers of rows are read as text: floating point would not keep all of their digits."""
+    text = _LABEL_COLUMNS + _IMAGE_COLUMNS
+    if names is None:
+        return read_table(path, text, row_numbers=ROW_NUMBER_COLUMNS)
+    known = {name.casefold() for name in names}
+    return read_table(path, text + tuple(n for n in ROW_NUMBER_COLUMNS if n not in known))
+
+
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
     """Features of a .mat file, where an instance is often a column, with one row an instance."""
     is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
@@ -188,15 +174,37 @@ def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((columns[n] for n in names if n in columns), None)
 
 
-def read_labels(path: Path) -> np.ndarray:
-    """The name of the class of each row."""
+def read_labels(path: Path, rows: Rows | None) -> np.ndarray:
+    """The name of the class of each row; where their table has a column of names or numbers of the
+    rows that the features have too, in the order of that."""
     if path.suffix == ".txt":
         return np.array(files.read_lines(path))
     if path.suffix == ".npy":
         return as_strings(files.read_npy(path))
-    table = read_table(path, text=_LABEL_COLUMNS + _IMAGE_COLUMNS, first_is_text=True)
+    beside = {} if rows is None else {c.casefold(): cells for c, cells in rows.beside.items() if c}
+    table = read_table(path, _LABEL_COLUMNS + _IMAGE_COLUMNS + tuple(beside), first_is_text=True)
     labels = _first(table.text, _LABEL_COLUMNS)
-    return next(iter(table.text.values())) if labels is None else labels
+    labels = next(iter(table.text.values())) if labels is None else labels
+    for column, cells in beside.items():
+        if column in table.text:
+            return labels[_places(cells, table.text[column], f"{path}, column {column!r}")]
+    return labels
+
+
+def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
+    """At which places of `there` the `wanted` stand."""
+    if np.array_equal(wanted, there):
+        return np.arange(there.size)
+    place = {name: number for number, name in enumerate(there.tolist())}
+    if len(place) < there.size or np.unique(wanted).size < wanted.size:
+        raise InputError(
+            f"{where} is not the same as in the features, and rows cannot be matched by it, for it "
+            "holds some names twice"
+        )
+    missing = next((name for name in wanted.tolist() if name not in place), None)
+    if missing is not None:
+        raise InputError(f"{where} has no {missing!r}, which the features have")
+    return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
 
 
 def as_strings(labels: Any) -> np.ndarray:

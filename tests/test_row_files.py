@@ -1,0 +1,187 @@
+"""Rows of a user's own: tables of named columns, labels beside them, rows to predict."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.common.animals import (
+    FEATURES,
+    FRAME,
+    LABEL_FILES,
+    LABELS,
+    X,
+    check_is_animals,
+    make_animals,
+)
+from unseen import InputError, read_dataset
+from unseen.datasets import examine, read_features, read_rows
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return make_animals(tmp_path / "animals")
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+def test_features_are_read_alone_to_predict(tmp_path, kind):
+    FEATURES[kind](tmp_path)
+    file = next(tmp_path.iterdir())
+    for given in (tmp_path, file):
+        np.testing.assert_array_equal(read_features(given, n_columns=5), X)
+    with pytest.raises(InputError, match=f"{file.name} has [59] columns, .* trained on 4"):
+        read_features(tmp_path, n_columns=4)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([["a"]]), "must be numbers, not <U1"),
+        (np.array([[np.nan]]), "NaN or infinite at row 0, column 0"),
+        (np.ones(3), r"not of shape \(3,\)"),
+        (np.ones((0, 3)), "empty: 0 rows"),
+    ],
+)
+def test_unusable_features_are_refused_by_name(tmp_path, array, message):
+    np.save(tmp_path / "new.npy", array)
+    with pytest.raises(InputError, match=f"new.npy: .*{message}"):
+        read_features(tmp_path / "new.npy")
+    with pytest.raises(InputError, match=r"new.txt: features are a file of kind"):
+        read_features(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
+
+
+def in_table(folder, table):
+    """The labels and features in one table."""
+    os.remove(folder / "labels.txt")
+    os.remove(folder / "features.npy")
+    table.to_csv(folder / "features.csv", index=False)
+    return folder
+
+
+def test_what_is_odd_in_a_feature_table(folder):
+    beside = in_table(folder, FRAME.assign(Label=LABELS, ID=[0, 1, 2] * 3))
+    check = examine(beside)
+    assert check.dataset is not None
+    assert check.dataset.y.tolist() == LABELS, "the label column may be in capitals"
+    assert check.dataset.feature_names == (*FRAME.columns, "ID")
+    (used,) = (line for line in check.odd if "column 'ID' is used as a feature" in line)
+    assert used in check.dataset.notes, "'unseen fit' tells it too"
+    LABEL_FILES["txt"](beside)
+    assert any("labels.txt is used, the labels inside" in line for line in examine(beside).odd)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize("name", ["id", "Index", "ROW"])
+def test_a_column_that_numbers_the_rows_is_no_feature(folder, name, suffix):
+    table = FRAME.assign(label=LABELS, **{name: np.arange(9) + 10**17})
+    in_table(folder, table)
+    if suffix != "csv":
+        os.remove(folder / "features.csv")
+        write_table(table, folder / f"features.{suffix}")
+    check = examine(folder)
+    assert check.dataset is not None
+    check_is_animals(check.dataset)
+    assert f"column {name!r} names or numbers the rows and is left out" in check.found
+    rows = read_rows(folder, 5)
+    assert rows.beside[name].tolist() == [str(10**17 + k) for k in range(9)]
+    known = read_rows(folder, names=(*FRAME.columns, name))
+    assert known.X.shape == (9, 6), "a model that was trained on it gets it"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("ids", [range(10, 19), list("abcdefghi")])
+def test_labels_in_another_order_are_matched_by_their_column(folder, ids, suffix):
+    os.remove(folder / "labels.txt")
+    os.remove(folder / "features.npy")
+    FRAME.assign(Id=ids)[["Id", *FRAME.columns]].to_csv(folder / "features.csv", index=False)
+    other = np.array([3, 1, 2, 0, 8, 7, 6, 5, 4])
+    names = pd.DataFrame({"species": LABELS, "label": LABELS, "id": ids}).iloc[other]
+    write_table(names[["label", "id"]], folder / f"labels.{suffix}")
+    check_is_animals(read_dataset(folder))
+    labels = read_rows(folder).labels
+    assert labels is not None
+    assert labels.tolist() == LABELS
+    write_table(names[["label", "id"]].iloc[:-1], folder / f"labels.{suffix}")
+    with pytest.raises(InputError, match=f"labels.{suffix}, column 'id' has no '(14|e)', which"):
+        read_dataset(folder)
+    write_table(names[["label", "id"]].assign(id=ids[0]), folder / f"labels.{suffix}")
+    with pytest.raises(InputError, match=r"not the same as in the features, .* names twice"):
+        read_dataset(folder)
+
+
+def write_table(table, path):
+    if path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    else:
+        table.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+
+
+@pytest.mark.parametrize("columns", ["f0,f1,f1", "Label,label,f1", "f0,f0,label"])
+def test_two_columns_of_one_name_are_refused(folder, columns):
+    in_table(folder, FRAME)
+    (folder / "features.csv").write_text(f"{columns}\n" + "1,2,3\n" * 9)
+    with pytest.raises(InputError, match=r"features.csv has 2 columns called '\w+': give each a"):
+        read_dataset(folder)
+
+
+def test_units_that_drown_the_others_are_told(folder):
+    in_table(folder, FRAME.assign(label=LABELS, f3=FRAME["f3"] * 1e4))
+    (told,) = (line for line in examine(folder).odd if "like units" in line)
+    assert told.startswith("column 'f3' spreads ")
+    in_table_again = FRAME.assign(label=LABELS, f3=FRAME["f3"] * 10, f4=0.0)
+    in_table_again.to_csv(folder / "features.csv", index=False)
+    assert not any("like units" in line for line in examine(folder).odd)
+    (FRAME * 0).assign(label=LABELS).to_csv(folder / "features.csv", index=False)
+    assert any("all training rows are the same" in line for line in examine(folder).odd)
+
+
+def test_classes_that_nothing_measures_are_told(folder):
+    assert not any("nothing to measure" in line for line in examine(folder).odd)
+    (folder / "unseen.txt").write_text("horse\n")
+    (told,) = (line for line in examine(folder).odd if "nothing to measure" in line)
+    assert told.startswith("no rows of 'lion': 'predict' may name it")
+
+
+def test_a_text_column_that_is_left_out_is_told(folder):
+    in_table(folder, pd.concat([pd.Series(list("abcdefghi"), name="id"), FRAME], axis=1))
+    check = examine(folder)
+    assert "column 'id' names or numbers the rows and is left out" in check.found
+    (sentence,) = check.wrong
+    assert "no labels file" in sentence
+    assert "if column 'id' is the class of each row, call it 'label'" in sentence
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_text_column_may_be_meant_for_the_labels(folder, suffix):
+    table = FRAME.assign(species=LABELS)
+    in_table(folder, table)
+    if suffix == "parquet":
+        os.remove(folder / "features.csv")
+        table.to_parquet(folder / "features.parquet")
+    (sentence,) = examine(folder).wrong
+    assert "column 'species' holds" in sentence
+    assert sentence.endswith("if it is the class of each row, call the column 'label'")
+
+
+def test_a_bad_cell_is_the_only_thing_wrong(folder):
+    in_table(folder, FRAME.assign(label=LABELS).astype(str).replace(str(X[4, 2]), "?"))
+    (sentence,) = examine(folder).wrong
+    assert sentence.endswith("line 6: column 'f2' holds '?', a number was expected")
+
+
+def test_rows_to_predict_come_with_their_labels(folder):
+    rows = read_rows(folder, 5)
+    assert rows.labels is not None
+    assert rows.labels.tolist() == LABELS
+    assert read_rows(folder / "features.npy").labels is None
+    (folder / "labels.txt").write_text("zebra")
+    with pytest.raises(InputError, match="9 rows but 1 labels"):
+        read_rows(folder)
+    np.savez(folder / "new.npz", features=np.zeros((4, 5)), image_paths=["a", "b"])
+    with pytest.raises(InputError, match="4 rows but 2 image paths"):
+        read_rows(folder / "new.npz")
