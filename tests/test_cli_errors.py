@@ -297,61 +297,7 @@ def test_files_that_are_no_models(
         assert_one_sentence(run_unseen(command, path, folder, *options), sentence, str(path))
 
 
-# -- places that cannot be written --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["fit", "tune", "predict", "retrieve", "demo"])
-def test_a_place_that_cannot_be_written(
-    folder: Path, model_file: Path, tmp_path: Path, command: str
-) -> None:
-    """Below a regular file nobody can write, not even root; and it is said before the work."""
-    (tmp_path / "file").write_text("kept")
-    (tmp_path / "folder.csv").mkdir()
-    before = tree(tmp_path)
-    arguments: dict[str, list[Any]] = {
-        "fit": [folder],
-        "tune": [folder, "--splits", 1],
-        "predict": [model_file, folder],
-        "retrieve": [model_file, folder, "-c", "Heron"],
-        "demo": [],
-    }
-    below = run_unseen(command, *arguments[command], "--out", tmp_path / "file" / "new" / "x.csv")
-    assert_one_sentence(below, "cannot write", "file is not a folder")
-    if command != "demo":
-        on_folder = run_unseen(command, *arguments[command], "--out", tmp_path / "folder.csv")
-        assert_one_sentence(on_folder, "cannot write", "it is a folder")
-    assert tree(tmp_path) == before
-    assert (tmp_path / "file").read_text() == "kept"
-
-
-def test_no_model_replaces_data(folder: Path, tmp_path: Path) -> None:
-    data = shutil.copytree(folder, tmp_path / "birds")
-    before = {path: path.read_bytes() for path in data.iterdir()}
-    for command in ("fit", "tune"):
-        for path in before:
-            outcome = run_unseen(command, data, "--out", path)
-            assert_one_sentence(outcome, "there already and is not a model of unseen", str(path))
-    assert {path: path.read_bytes() for path in data.iterdir()} == before
-    for _ in range(2):
-        assert run_unseen("fit", data, *BY_ESZSL, "--out", tmp_path / "m").code == 0, (
-            "models replace models"
-        )
-
-
-def test_no_predictions_replace_data(folder: Path, model_file: Path, tmp_path: Path) -> None:
-    data = shutil.copytree(folder, tmp_path / "birds")
-    more = write_classes(tmp_path / "more.csv", ["Dodo"], np.zeros((1, 6)))
-    before = {path: path.read_bytes() for path in [*data.iterdir(), more]}
-    for command, options in (("predict", []), ("retrieve", ["-c", "Heron"])):
-        for features in (data, data / "features.npy"):
-            for path in (data / "classes.csv", more):
-                arguments = [command, model_file, features, *options, "--classes", more]
-                outcome = run_unseen(*arguments, "--out", path)
-                assert_one_sentence(outcome, "lies in the data that are read", str(path))
-    assert {path: path.read_bytes() for path in [*data.iterdir(), more]} == before
-    for _ in range(2):
-        written = run_unseen("predict", model_file, data, "--out", tmp_path / "predictions.csv")
-        assert written.code == 0, "predictions replace predictions"
+# -- odd but usable ----------------------------------------------------------------------------
 
 
 def test_one_unseen_class_is_told(folder: Path, tmp_path: Path) -> None:

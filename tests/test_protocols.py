@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
@@ -116,6 +118,31 @@ def test_ausuc_is_the_area_that_a_fine_sweep_finds(generalized: ZeroShotDataset)
         by_class = [[right[y == n].mean() for n in np.unique(y[side])] for side in sides]
         curve.append([np.mean(accuracies) for accuracies in by_class])
     assert part.ausuc == pytest.approx(auc(*np.transpose(curve)), abs=0.01)
+
+
+def test_columns_are_matched_by_name(data: ZeroShotDataset) -> None:
+    """A model knows names from a data frame, a data set from its file."""
+    names = tuple(f"f{k}" for k in range(10))
+    X, y = data.training_set()
+    model = ESZSL().fit(pd.DataFrame(X, columns=list(names)), y, classes=data.classes)
+    turned = replace(data, X=data.X[:, ::-1], feature_names=names[::-1])
+    straight = replace(data, feature_names=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [evaluate(model, d).as_dict() | {"seconds": 0} for d in (turned, straight)]
+    assert found[0] == found[1]
+    assert model.feature_names_in_.tolist() == list(names), "the model itself keeps them"
+    with pytest.raises(InputError, match="has no column 'f3'"):
+        evaluate(model, replace(data, X=data.X[:, :3], feature_names=names[:3]))
+
+
+def test_test_rows_that_were_trained_on_are_told(generalized: ZeroShotDataset) -> None:
+    model = fitted(replace(generalized, test_rows=np.empty(0, dtype=np.intp)))
+    with pytest.warns(UserWarning, match="rows kept for testing may have been among them"):
+        evaluate(model, generalized)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(fitted(generalized), generalized)
 
 
 def test_test_rows_play_no_part_in_training_or_zero_shot_results(

@@ -337,6 +337,19 @@ def test_the_old_file_survives_a_full_disk(saved: Any, tmp_path: Path) -> None:
     assert unseen.load(path).row_penalty == saved[0].row_penalty
 
 
+def test_a_file_that_is_no_model_stays(saved: Any, tmp_path: Path) -> None:
+    model, path, _ = saved
+    model.save(tmp_path / "twice")
+    model.save(tmp_path / "twice")
+    (tmp_path / "empty").touch()
+    model.save(tmp_path / "empty")
+    assert (tmp_path / "empty").read_bytes() == path.read_bytes()
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match=r"rows.csv: the file is there already and is not a model"):
+        model.save(tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_text() == "a,b\n1,2\n"
+
+
 def test_saving_below_a_file_is_refused(saved: Any, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write"):

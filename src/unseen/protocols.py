@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import time
+import warnings
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,9 +65,11 @@ class Evaluation:
 def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     """Test a model on the unseen classes of a data set that took no part in its training.
 
-    The candidates are the unseen classes that have rows, described by the data set's own table.
+    Columns are matched by name where model and data set both have names. The candidates are the
+    unseen classes that have rows, described by the data set's own table.
     The generalised part is there if the data set keeps rows of seen classes for testing.
     """
+    model, data = _in_columns_of(model, data)
     X, y = data.unseen_set()
     names = np.unique(y)
     leaked = np.intersect1d(names, model.seen_classes_)
@@ -100,12 +104,33 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     )
 
 
+def _in_columns_of(
+    model: ZeroShotClassifier, data: ZeroShotDataset
+) -> tuple[ZeroShotClassifier, ZeroShotDataset]:
+    """The data with their columns as the model was trained on them, and a model that takes arrays:
+    their columns have no names, of which scikit-learn would warn."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or data.feature_names is None:
+        return model, data
+    bare = copy.copy(model)
+    del bare.feature_names_in_
+    return bare, data.with_columns(tuple(map(str, names)))
+
+
 def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> GeneralizedResult | None:
     if data.seen_test_rows.size == 0:
         return None
     rows = np.concatenate([data.seen_test_rows, data.unseen_rows])
     seen = np.asarray(model.seen_classes_)
     _check_seen(seen, data)
+    n_trained, n_rows = model.training_data_["rows"], data.train_rows.size
+    if n_trained > n_rows:
+        warnings.warn(
+            f"the model was trained on {n_trained:,} rows, of which this division of the data set "
+            f"leaves {n_rows:,} for training: rows kept for testing may have been among them, and "
+            "the accuracy on seen classes too high",
+            stacklevel=3,
+        )
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
     scores = model.similarities(data.X[rows], table)
     found = metrics.generalized_accuracy(data.y[rows], table.names[scores.argmax(axis=1)], seen)

@@ -34,7 +34,8 @@ _SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling, "row kern
 
 
 def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to `path`, whole or not at all."""
+    """Write a fitted model to `path`, whole or not at all; a file that is no model stays."""
+    check_replaceable(path)
     fitted = {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
     if not fitted:
         raise InputError(f"this {type(model).__name__} is not fitted yet: nothing to save")
@@ -56,6 +57,15 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
         },
     }
     tensors.write(path, KIND, manifest, arrays)
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """A model may replace a model or an empty file, but nothing else that a user has."""
+    if os.path.isfile(path) and os.path.getsize(path) and KIND not in tensors.kind_of(path):
+        raise InputError(
+            f"cannot write {os.fspath(path)}: the file is there already and is not a model of "
+            "unseen; choose another name or remove it first"
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Any:

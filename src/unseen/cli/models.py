@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
-import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from unseen import protocols, tensors
+from unseen import protocols
 from unseen.cli.checkpoint import CheckpointFile, check_checkpoint, going_on_from, remove
 from unseen.cli.config import Config
 from unseen.cli.options import (
@@ -31,11 +29,10 @@ from unseen.cli.options import (
 )
 from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
-from unseen.datasets.row_files import in_order
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.storage import KIND
+from unseen.storage import check_replaceable
 
 
 def fit(
@@ -100,8 +97,7 @@ def evaluate(
     """
     (model, names), dataset = load_model(model_file), open_data(data, split)
     check_columns(model, dataset)
-    X = in_order(dataset.X, dataset.feature_names, names, data)
-    dataset = replace(dataset, X=X)
+    dataset = dataset.with_columns(names)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
         result = protocols.evaluate(model, dataset)
     if json:
@@ -143,13 +139,10 @@ def _value(name: str, text: str, default: Any) -> Any:
 
 
 def check_model_out(out: Path | None) -> None:
-    """A model may replace a model, but no other file of the user's."""
+    """Say before the work that a model cannot be written there."""
     check_out(out)
-    if out is not None and os.path.exists(out) and KIND not in tensors.kind_of(out):
-        raise InputError(
-            f"cannot write {out}: the file is there already and is not a model of unseen; choose "
-            "another name or remove it first"
-        )
+    if out is not None:
+        check_replaceable(out)
 
 
 def save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:

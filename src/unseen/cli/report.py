@@ -24,7 +24,6 @@ from unseen.cli.options import (
 from unseen.cli.output import percent, say, show, show_json
 from unseen.cli.progress import progress
 from unseen.datasets import ZeroShotDataset
-from unseen.datasets.row_files import in_order
 from unseen.errors import InputError, require
 from unseen.estimators import ZeroShotClassifier
 from unseen.files import read_lines
@@ -133,12 +132,11 @@ def _report_models(
 
     for file, model, columns in models:
         check_columns(model, dataset)
-        X = in_order(dataset.X, dataset.feature_names, columns, data)
-        if X is not dataset.X and len(models) > 1 and columns != models[0][2]:
+        same = dataset.with_columns(columns) is dataset
+        if not same and len(models) > 1 and columns != models[0][2]:
             raise InputError(f"{file} was trained on other columns, or another order, than "
                              f"{models[0][0]}: report on one at a time")  # fmt: skip
-    X = in_order(dataset.X, dataset.feature_names, models[0][2], data)
-    dataset = replace(dataset, X=X)
+    dataset = dataset.with_columns(models[0][2])
     subjects = subjects_of([(file, model) for file, model, _ in models])
     top = min(top, dataset.unseen_rows.size) or top
     total = len(subjects) * (2 if tsne_rows else 1) + SECTIONS

@@ -29,7 +29,7 @@ from unseen.cli.options import (
 )
 from unseen.cli.output import counting, say, show, show_json, working
 from unseen.datasets import open_dataset
-from unseen.datasets.row_files import Rows, in_order, read_rows
+from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.storage import KIND
@@ -189,14 +189,17 @@ def model_and_rows(
         model = model.reveal(ClassTable.read(classes))
     if os.path.exists(features):
         rows = read_rows(features, model.n_features_in_, names)
+        if names is None and rows.columns is not None:
+            sys.stderr.write("Note: the model has no names of columns; those of the file are taken "
+                             "in their order\n")  # fmt: skip
         if rows.unused:
             columns = listed(rows.unused)
             sys.stderr.write(f"Note: the model was not trained on column {columns}: left out\n")
         return model, rows
     dataset = open_dataset(features)
     check_columns(model, dataset)
-    X = in_order(dataset.X, dataset.feature_names, names, features)
-    return model, Rows(X, dataset.y, dataset.image_paths)
+    dataset = dataset.with_columns(names)
+    return model, Rows(dataset.X, dataset.y, dataset.image_paths)
 
 
 def _check_not_swapped(model_file: Path, features: str) -> None:
@@ -218,24 +221,26 @@ def _beside(rows: Rows) -> dict[str, np.ndarray]:
 
 
 def _check_csv(out: Path | None, features: str, classes: Path | None) -> None:
-    """Predictions go to a .csv file, and replace nothing that they are made from."""
+    """Predictions go to a .csv file, and replace predictions alone."""
     if out is None:
         return
     if out.suffix != ".csv":
         raise InputError(f"{out}: predictions are written as .csv")
     check_out(out)
-    sources = {Path(source).resolve() for source in (features, classes) if source is not None}
-    data = {s if s.is_dir() else s.parent for s in sources if _is_of_dataset(s)}
-    place = out.resolve()
-    if os.path.exists(out) and (place in sources or data & set(place.parents)):
+    sources = [Path(source).resolve() for source in (features, classes) if source is not None]
+    if os.path.exists(out) and (out.resolve() in sources or not _is_result(out)):
         raise InputError(
-            f"cannot write {out}: the file is there already and lies in the data that are read; "
-            "choose another name or remove it first"
+            f"cannot write {out}: the file is there already and holds no predictions; choose "
+            "another name or remove it first"
         )
 
 
-def _is_of_dataset(path: Path) -> bool:
-    return path.is_dir() or path.stem in ("features", "classes")
+def _is_result(path: Path) -> bool:
+    """Whether a file was written by one of these commands, or is empty."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        header = next(csv.reader([file.readline(100_000)]), [])
+    is_ours = header[:1] in (["row"], ["place"]) and any(c.startswith("score") for c in header)
+    return is_ours or not header
 
 
 def _deliver(

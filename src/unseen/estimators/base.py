@@ -162,7 +162,12 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         else:
             rivals = self._candidates(against)
             others = rivals.names[rivals.names != table.names[0]]
-            joint = table.merge(rivals.select(others)) if others.size else table
+            if not others.size:
+                raise InputError(
+                    f"no class competes with {str(table.names[0])!r}: give `against` others too, "
+                    "or leave it out"
+                )
+            joint = table.merge(rivals.select(others))
             scores = relative_scores(self.similarities(X, joint))[:, 0]
         k = scores.size if k is None else _checked_k(k, scores.size, "rows")
         best = np.argsort(-scores, kind="stable")[:k]

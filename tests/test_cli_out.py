@@ -1,0 +1,107 @@
+"""Places that cannot be written, and files that no command may replace."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.common.birds import make_folder, write_classes
+from tests.common.command import assert_one_sentence, run_unseen
+
+# A closed form, where the method does not matter.
+BY_ESZSL = ["--method", "eszsl"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("data") / "birds")
+
+
+@pytest.fixture(scope="module")
+def model_file(folder: Path) -> Path:
+    path = folder.parent / "birds.unseen"
+    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
+    return path
+
+
+def tree(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+@pytest.mark.parametrize("command", ["fit", "tune", "predict", "retrieve", "demo"])
+def test_a_place_that_cannot_be_written(
+    folder: Path, model_file: Path, tmp_path: Path, command: str
+) -> None:
+    """Below a regular file nobody can write, not even root; and it is said before the work."""
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "folder.csv").mkdir()
+    before = tree(tmp_path)
+    arguments: dict[str, list[Any]] = {
+        "fit": [folder],
+        "tune": [folder, "--splits", 1],
+        "predict": [model_file, folder],
+        "retrieve": [model_file, folder, "-c", "Heron"],
+        "demo": [],
+    }
+    below = run_unseen(command, *arguments[command], "--out", tmp_path / "file" / "new" / "x.csv")
+    assert_one_sentence(below, "cannot write", "file is not a folder")
+    if command != "demo":
+        on_folder = run_unseen(command, *arguments[command], "--out", tmp_path / "folder.csv")
+        assert_one_sentence(on_folder, "cannot write", "it is a folder")
+    assert tree(tmp_path) == before
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_no_model_replaces_data(folder: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(folder, tmp_path / "birds")
+    before = {path: path.read_bytes() for path in data.iterdir()}
+    for command in ("fit", "tune"):
+        for path in before:
+            outcome = run_unseen(command, data, "--out", path)
+            assert_one_sentence(outcome, "there already and is not a model of unseen", str(path))
+    assert {path: path.read_bytes() for path in data.iterdir()} == before
+    for _ in range(2):
+        assert run_unseen("fit", data, *BY_ESZSL, "--out", tmp_path / "m").code == 0, (
+            "models replace models"
+        )
+
+
+def test_no_predictions_replace_data(folder: Path, model_file: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(folder, tmp_path / "birds")
+    more = write_classes(tmp_path / "more.csv", ["Dodo"], np.zeros((1, 6)))
+    before = {path: path.read_bytes() for path in [*data.iterdir(), more]}
+    for command, options in (("predict", []), ("retrieve", ["-c", "Heron"])):
+        for features in (data, data / "features.npy"):
+            for path in (data / "classes.csv", more):
+                arguments = [command, model_file, features, *options, "--classes", more]
+                outcome = run_unseen(*arguments, "--out", path)
+                assert_one_sentence(outcome, "there already and holds no predictions", str(path))
+    assert {path: path.read_bytes() for path in [*data.iterdir(), more]} == before
+    for _ in range(2):
+        written = run_unseen("predict", model_file, data, "--out", tmp_path / "predictions.csv")
+        assert written.code == 0, "predictions replace predictions"
+
+
+def test_results_replace_results_alone(folder: Path, model_file: Path, tmp_path: Path) -> None:
+    """A table of the user's is not lost; another result, and an empty file, may be."""
+    out = tmp_path / "out.csv"
+    commands = [["predict", model_file, folder], ["predict", model_file, folder, "--top", 2],
+                ["retrieve", model_file, folder, "-c", "Heron"]]  # fmt: skip
+    out.write_text("")
+    for command in commands:
+        assert run_unseen(*command, "--out", out).code == 0
+    for text in ("row,width\n1,2\n", "name,score\nWren,3\n", "notes\n", "\x00\n"):
+        out.write_text(text)
+        for command in commands:
+            outcome = run_unseen(*command, "--out", out)
+            assert_one_sentence(outcome, "there already and holds no predictions", str(out))
+        assert out.read_text() == text
+
+
+def test_retrieval_needs_a_rival_to_compete_with(folder: Path, model_file: Path) -> None:
+    outcome = run_unseen("retrieve", model_file, folder, "-c", "Heron", "--against", "Heron")
+    assert_one_sentence(outcome, "no class competes with 'Heron'")

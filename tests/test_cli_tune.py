@@ -1,0 +1,137 @@
+"""`unseen tune`: its results are those of the library, and it tells what it learned."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unseen
+from tests.common.birds import SEEN, UNSEEN, make_folder
+from tests.common.command import assert_one_sentence, run_unseen
+from unseen import ESZSL, ClassTable
+
+# A closed form, where the method does not matter.
+BY_ESZSL = ["--method", "eszsl"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("data") / "birds")
+
+
+@pytest.fixture(scope="module")
+def X(folder: Path) -> np.ndarray:
+    return np.load(folder / "features.npy")
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path, X: np.ndarray) -> Any:
+    """The model that the library makes of the same files, read here by other means."""
+    with (folder / "classes.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.reader(file))[1:]
+    vectors = [[float(cell) for cell in line[1:]] for line in lines]
+    table = ClassTable([line[0] for line in lines], vectors)
+    return ESZSL().fit(X[:56], np.repeat(SEEN, 7), classes=table)
+
+
+def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any, X: Any) -> None:
+    options = ["--set", "class_penalty=0.1", "--hold-out", 2, "--splits", 2]
+    outcome = run_unseen("tune", folder, *BY_ESZSL, "--out", tmp_path / "m", *options, "--json")
+    assert outcome.err == ""
+    trials = [(trial["splits"], trial["mean"]) for trial in outcome.json["trials"]]
+    assert trials == sorted(trials, reverse=True)
+    assert len(trials) == len(ESZSL.default_grid()["row_penalty"])
+    best = ESZSL(class_penalty=0.1, **outcome.json["best"])
+    best.fit(X[:56], np.repeat(SEEN, 7), classes=expected.class_table_)
+    assert np.array_equal(unseen.load(tmp_path / "m").similarities(X), best.similarities(X))
+    shown = run_unseen("tune", folder, *BY_ESZSL, *options).out
+    assert f"{100 * trials[0][1]:.1f} %" in shown
+    assert "Nothing was saved" in shown
+    row_penalty = outcome.json["best"]["row_penalty"]
+    assert f"--set class_penalty=0.1 --set row_penalty={row_penalty} --out FILE" in shown
+
+
+def test_tuning_tells_what_it_learned(folder: Path) -> None:
+    """The effects and the costs that are shown are those of the JSON, and of the library."""
+    options = ["--protocol", "paper", "--splits", 2, "--settings", 12]
+    found = run_unseen("tune", folder, *BY_ESZSL, *options, "--json").json
+    data = unseen.read_dataset(folder)
+    tuning = unseen.tune(
+        ESZSL(), *data.training_set(), classes=data.classes,
+        protocol="paper", cv=unseen.ClassHoldout(2, 2), n_settings=12,
+    )  # fmt: skip
+    assert [t["scores"] for t in found["trials"]] == [list(t.scores) for t in tuning.trials]
+    assert (found["strategy"], found["n_fits"], found["finished"]) == ("grid", 24, True)
+    shown = run_unseen("tune", folder, *BY_ESZSL, *options).out
+    assert "What each parameter did, on all splits" in shown
+    assert "Strategy grid: 24 fits in " in shown
+    assert "12 of 12 settings were scored on all splits." in shown
+    _, _, table = shown.partition("What each parameter did")
+    rows = [line.strip("│").split("│") for line in table.splitlines() if line.startswith("│")]
+    told = [(value.strip(), mean.strip(), chosen.strip()) for _, value, mean, *_, chosen in rows]
+    assert told == [
+        (str(e.value), f"{100 * e.mean:.1f} %", "chosen" if best == e.value else "")
+        for name, best in sorted(tuning.best_parameters.items())
+        for e in tuning.effects()[name]
+    ]
+    for name, effects in tuning.effects().items():
+        assert found["effects"][name] == [e._asdict() for e in effects]
+
+
+def test_a_budget_is_told_honestly(folder: Path) -> None:
+    found = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9, "--json").json
+    assert (found["n_fits"], found["finished"], found["budget"]) == (1, False, 1e-9)
+    assert [t["splits"] for t in found["trials"]] == [1] + 29 * [0]
+    shown = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9).out
+    assert "the budget ended the search: 1 of 30 settings were tried, 0 on all splits" in shown
+    assert "the best on 1 of 5." in shown
+    assert "not tried" in shown
+
+
+def test_many_parameters_stand_side_by_side(folder: Path) -> None:
+    options = ["--protocol", "paper", "--method", "jlse", "--settings", 4, "--splits", 1]
+    shown = run_unseen("tune", folder, *options, "--set", "n_target_atoms=8").out
+    assert "jlse: best 4 of 4 settings" in shown
+    row = next(line for line in shown.splitlines() if "similarity_penalty" in line)
+    assert len(row.replace("│", " ").split()) == 5
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "reason"),
+    [
+        ("--protocol", "papr", "--protocol must be one of 'default', 'paper', not 'papr'"),
+        ("--strategy", "random", "--strategy must be one of 'halving', 'grid', not 'random'"),
+        ("--budget", -1, "budget must be a number of seconds above 0, not -1"),
+    ],
+)
+def test_a_search_that_is_not_understood(
+    folder: Path, option: str, value: object, reason: str
+) -> None:
+    assert_one_sentence(run_unseen("tune", folder, *BY_ESZSL, option, value), reason)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (-1, "--hold-out must be above 0, not -1"),
+        (0, "--hold-out must be above 0"),
+        (1, "--hold-out=1.0 makes every prediction right"),
+        (1.5, "--hold-out=1.5 is neither whole nor a share below 1"),
+        (7, "holds out 7 of 8 seen classes and leaves fewer than two to train on: at most 6"),
+    ],
+)
+def test_a_number_to_hold_out_that_makes_no_sense(folder: Path, value: float, reason: str) -> None:
+    assert_one_sentence(run_unseen("tune", folder, *BY_ESZSL, "--hold-out", value), reason)
+
+
+def test_too_few_classes_to_tune(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "birds")
+    (copy / "unseen.txt").write_text("\n".join(UNSEEN + SEEN[3:]), encoding="utf-8")
+    assert_one_sentence(
+        run_unseen("tune", copy, *BY_ESZSL), "at least 4 seen classes", "there are 3; use"
+    )
