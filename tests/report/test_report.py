@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import runpy
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,22 @@ def test_it_can_be_repeated(made: Made) -> None:
     for model in made.models:
         assert hashlib.sha256(model.read_bytes()).hexdigest() in text
     assert ["n_target_atoms", "6", "default 800"] in made.page.rows
+
+
+def test_a_model_of_other_data_is_told_and_old_figures_go(made: Made, tmp_path: Path) -> None:
+    """The second report into a folder leaves of the first no figure, and the user's files alone."""
+    data = make_folder(tmp_path / "more birds")
+    np.save(data / "features.npy", 2 * np.load(data / "features.npy"))
+    shutil.copytree(made.out, tmp_path / "out")
+    (tmp_path / "out" / "figures" / "mine.png").write_bytes(b"")
+    args = ("report", made.models[1], data, "-o", tmp_path / "out", "--tsne-rows", 0, "--json")
+    assert run_unseen(*args).code == 0
+    left = {path.stem.removesuffix("-dark") for path in (tmp_path / "out" / "figures").iterdir()}
+    assert left == {"confusion", "mine", "precision-recall", "similarity"}
+    text = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "was trained on other data than those of this page" in text
+    assert "unseen fit birds --method eszsl" in text
+    assert "other data" not in made.text
 
 
 def test_progress_is_on_standard_error(made: Made) -> None:

@@ -17,7 +17,7 @@ from unseen.report import figures
 from unseen.report import page as html
 from unseen.report.measure import Measurements, Subject
 from unseen.report.pictures import RowPictures
-from unseen.report.publish import publish, publish_png, write
+from unseen.report.publish import publish, publish_png, replacing_figures, write
 
 _FEW = 12
 # How many steps `write_model_report` tells of.
@@ -43,13 +43,13 @@ def write_model_report(
     """
     _check_names(found, explain)
     parts: dict[str, str] = {}
-    for title, make in _sections(
-        found, folder / "figures", (command, source or found.data.name), explain, top
-    ):
-        progress(title.lower())
-        content = make()
-        if content:
-            parts[title] = content
+    figure_folder, how = folder / "figures", (command, source or found.data.name)
+    with replacing_figures(figure_folder):
+        for title, make in _sections(found, figure_folder, how, explain, top):
+            progress(title.lower())
+            content = make()
+            if content:
+                parts[title] = content
     labels = " against ".join(m.label for m in found.methods)
     body = [_summary(found), html.contents(list(parts))]
     body += [html.section(title, content) for title, content in parts.items()]
@@ -90,9 +90,9 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
 
 
 def _summary(found: Measurements) -> str:
-    result, data = found.main.evaluation, found.data
+    result, n_seen = found.main.evaluation, found.main.subject.model.seen_classes_.size
     return html.paragraph(
-        f"{found.main.label} was trained on {data.seen.size} classes and tested on "
+        f"{found.main.label} was trained on {counted(n_seen, 'class')} and tested on "
         f"{counted(result.rows, 'row')} of {counted(found.names.size, 'other class')}, of which it "
         f"knew the descriptions alone: {percent(result.per_class_accuracy)} per-class top-1, where "
         f"chance is {percent(result.chance)}."
@@ -238,17 +238,15 @@ def _data(found: Measurements) -> str:
 
 
 def _repeat(found: Measurements, command: str, source: str) -> str:
-    commands = [_fit_command(found, m.subject, source) for m in found.methods if m.subject.file]
+    saved = [m.subject for m in found.methods if m.subject.file]
+    commands = [_fit_command(found, subject, source) for subject in saved]
     commands += [command] if command else []
     facts = provenance(found.data)
     versions = facts["versions"] | {
         "matplotlib": require("matplotlib", "report", "a report").__version__
     }
-    models = [
-        [m.label, m.subject.file, files.sha256(m.subject.file)]
-        for m in found.methods
-        if m.subject.file
-    ]
+    models = [[subject.label, subject.file, files.sha256(subject.file)] for subject in saved]
+    elsewhere = [subject.label for subject in saved if _trained_elsewhere(found, subject)]
     parts = [
         html.paragraph(
             "Models of these parameters are trained, and this page is made, by these commands:"
@@ -256,6 +254,12 @@ def _repeat(found: Measurements, command: str, source: str) -> str:
         if commands
         else "",
         html.code("\n".join(commands)) if commands else "",
+        html.paragraph(
+            f"{listed(elsewhere)} in its file was trained on other data than those of this page.",
+            note=True,
+        )
+        if elsewhere
+        else "",
         html.table(["model", "file", "SHA-256"], models, numbers=False) if models else "",
         html.paragraph(
             f"Made at {facts['time']} with "
@@ -267,14 +271,23 @@ def _repeat(found: Measurements, command: str, source: str) -> str:
     return "\n".join(filter(None, parts))
 
 
+def _trained_elsewhere(found: Measurements, subject: Subject) -> bool:
+    """Whether a model is known to come from other files, or from more or fewer rows."""
+    then, data = subject.model.training_data_, found.data
+    other_files = "files" in then and then["files"] != dict(data.sources)
+    return other_files or then["rows"] != data.train_rows.size
+
+
 def _fit_command(found: Measurements, subject: Subject, source: str) -> str:
     """The command that trains a model of the same parameters on the data set."""
     names = [name for name, kind in METHODS.items() if kind is type(subject.model)]
     usual = type(subject.model)().get_params()
-    words = ["unseen", "fit", source, "--method", *names[:1]]
+    elsewhere = _trained_elsewhere(found, subject)
+    place = subject.model.training_data_.get("name", "DATA") if elsewhere else source
+    words = ["unseen", "fit", place, "--method", *names[:1]]
     for name, value in subject.model.get_params().items():
         if value != usual[name]:
             words += ["--set", f"{name}={value}"]
-    if found.data.split:
+    if found.data.split and not elsewhere:
         words += ["--split", found.data.split]
     return shlex.join([*words, "--out", subject.file])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +45,24 @@ def publish_png(shown: Shown, folder: Path) -> None:
 
 def _place(name: str, look: Look, folder: Path) -> Path:
     return folder / (name if look is LOOKS[0] else f"{name}-{look.name}")
+
+
+@contextmanager
+def replacing_figures(folder: Path) -> Iterator[None]:
+    """Figures of an earlier page in the folder that this one does not make again are removed."""
+    before = {path: path.stat().st_mtime_ns for path in _figures_in(folder)}
+    yield
+    for path, time in before.items():
+        if path.exists() and path.stat().st_mtime_ns == time:
+            path.unlink()
+
+
+def _figures_in(folder: Path) -> Iterator[Path]:
+    """What `publish` has written there: every figure has a dark twin, a user's file has none."""
+    for suffix in (".png", ".svg"):
+        for dark in folder.glob(f"*-{LOOKS[1].name}{suffix}"):
+            light = dark.with_name(dark.name.removesuffix(f"-{LOOKS[1].name}{suffix}") + suffix)
+            yield from (light, dark) if light.exists() else ()
 
 
 def write(path: Path, content: bytes) -> None:
