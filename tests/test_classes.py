@@ -141,6 +141,10 @@ TWO = ["a", "b"]
         (lambda: ANIMALS.join(ANIMALS.drop(["tiger"])), "different classes: 'tiger'"),
         (lambda: ANIMALS.join(ClassTable([1, 2], np.eye(2))), "different classes"),
         (lambda: ANIMALS.merge(ANIMALS.subset([0])), "by 1 columns, the known ones by 3"),
+        (
+            lambda: ANIMALS.merge(ClassTable(["okapi"], [[1]], ATTRIBUTES[:1])),
+            "described by 1 columns, the known ones by 3: 'hooves', 'claws' is missing",
+        ),
         (lambda: ANIMALS.merge(ClassTable(["zebra"], [[0, 0, 0]])), "'zebra' is known already"),
         (lambda: ANIMALS.merge(ClassTable([7], [[1, 2, 3]])), "mixed kinds"),
         (lambda: ANIMALS.merge(ClassTable(["cow"], np.ones((1, 3)), [*"abc"])), "no attribute"),

@@ -173,6 +173,7 @@ def test_every_kind_of_option_can_stand_in_the_file(
         ("outt = 'm'", "'unseen fit' has no option 'outt'; nearest name: 'out'; it has 'data',"),
         ("[fit]\nmetod = 'jlse'", "no option 'metod'; nearest name: 'method'"),
         ("[sett]\na = 1", "no option 'sett'; nearest name: 'set'"),
+        ("[ft]\nout = 'm'", "no option 'ft'; nearest name: 'fit'"),
         ("set = 3", "set must be a table"),
         ("out = ['a', 'b']", "out takes one value"),
         ("json = 'yes'", "json is true or false, not 'yes'"),

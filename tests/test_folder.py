@@ -165,9 +165,9 @@ def test_a_spreadsheet_is_noticed(folder):
         read_dataset(folder)
 
 
-def test_without_unseen_classes_the_data_are_wrong_but_can_be_read(folder):
+def test_without_unseen_classes_the_data_are_odd_but_can_be_read(folder):
     (folder / "classes.csv").write_text("name,x\nzebra,1\ntiger,2\nhorse,3")
-    (sentence,) = examine(folder).wrong
+    (sentence,) = examine(folder).odd
     assert "nothing is zero-shot" in sentence
     assert "unseen.txt" in sentence
     assert read_dataset(folder).unseen.size == 0

@@ -273,9 +273,11 @@ class ClassTable:
         """This table with its columns in the order of another, matched by name where both have
         names; tables that are not described by the same columns are refused."""
         if self.n_attributes != other.n_attributes:
+            missing = set(other.attributes or ()) - set(self.attributes or other.attributes or ())
+            of_them = [name for name in other.attributes or () if name in missing]
             raise InputError(
                 f"the new classes are described by {self.n_attributes} columns, the known ones by "
-                f"{other.n_attributes}"
+                f"{other.n_attributes}" + (f": {listed(of_them)} is missing" if of_them else "")
             )
         if None in (self.attributes, other.attributes) or self.attributes == other.attributes:
             return self

@@ -25,7 +25,7 @@ from unseen.cli.models import parameters
 from unseen.cli.options import DEFAULT_METHOD, Json, Method, Set, Split
 from unseen.cli.output import say, show, show_json
 from unseen.cli.progress import progress
-from unseen.datasets import CATALOGUE
+from unseen.datasets import CATALOGUE, check_exists
 from unseen.datasets.catalogue import entries, has_features
 from unseen.errors import InputError, listed
 from unseen.estimators import available, method
@@ -94,6 +94,8 @@ def bench(
     if not names:
         raise InputError("name a data set, as in 'unseen bench digits'; 'unseen datasets' lists "
                          "them, and --paper takes those of the paper")  # fmt: skip
+    for name in names:
+        check_exists(name)
     jobs = plan(
         names, methods or available(), split=split, trials=trials, tuning=tuning,
         budget=budget, generalized=generalized, random_classes=random_classes,

@@ -34,7 +34,8 @@ def _use(context: typer.Context, path: Path | None) -> None:
     for key, value in {**content, **own}.items():
         if key not in options:
             raise InputError(
-                f"{path}: '{context.command_path}' has no option {key!r}{nearest(key, options)}; "
+                f"{path}: '{context.command_path}' has no option {key!r}"
+                f"{nearest(key, [*options, *(commands if isinstance(value, dict) else ())])}; "
                 f"it has {listed(options, len(options))}"
             )
         if key == "set":

@@ -32,18 +32,23 @@ def open_dataset(name_or_path: str, split: str | None = None) -> ZeroShotDataset
 
 
 def _open(name_or_path: str) -> ZeroShotDataset:
+    check_exists(name_or_path)
     if os.path.exists(name_or_path):
         return read_dataset(name_or_path)
     if name_or_path in EMBEDDED:
         return EMBEDDED[name_or_path]()
-    if is_known(name_or_path):
-        return open_benchmark(name_or_path)
-    if not Path(name_or_path).suffix:
-        raise InputError(
-            f"{name_or_path} does not exist; the data sets that come with unseen are "
-            f"{listed(EMBEDDED)}, and 'unseen datasets' lists the published ones that it reads"
-        )
-    return read_dataset(name_or_path)
+    return open_benchmark(name_or_path)
+
+
+def check_exists(name_or_path: str) -> None:
+    """An error if this is neither a path nor the name of a data set; nothing is read."""
+    if os.path.exists(name_or_path) or name_or_path in EMBEDDED or is_known(name_or_path):
+        return
+    hint = (
+        f"; the data sets that come with unseen are {listed(EMBEDDED)}, and 'unseen datasets' "
+        "lists the published ones that it reads"
+    )
+    raise InputError(f"{name_or_path} does not exist" + ("" if Path(name_or_path).suffix else hint))
 
 
 __all__ = [
@@ -52,6 +57,7 @@ __all__ = [
     "PairDataset",
     "Split",
     "ZeroShotDataset",
+    "check_exists",
     "data_folder",
     "digit_splits",
     "examine",

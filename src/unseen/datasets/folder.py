@@ -104,9 +104,10 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     if findings.dataset is not None:
         findings.odd += _oddities(findings.dataset)
         if findings.dataset.unseen.size == 0:
-            findings.wrong.append(
-                "every class of the table has training rows, so nothing is zero-shot: name classes "
-                "to keep out of training in unseen.txt, or add classes without rows to the table"
+            findings.odd.append(
+                "every class of the table has training rows, so nothing is zero-shot yet: name "
+                "classes to keep out of training in unseen.txt, add classes without rows to the "
+                "table, or give them to 'predict' with --classes"
             )
     return findings
 
