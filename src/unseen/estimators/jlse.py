@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,27 +18,22 @@ from unseen.estimators.jlse_parameters import (
     TEST_TIME,
     check_parameters,
 )
+from unseen.estimators.jlse_training import start, train
 from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Away, margin_bias
 from unseen.inference.latent import Candidates, Latent, TestTime
 from unseen.inference.pairwise import latent_of
-from unseen.metrics import per_class_accuracy
-from unseen.model.objective import Codes, Weights
-from unseen.pairs import label_weights
+from unseen.model.objective import Codes
 from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.progress import tell
 from unseen.row_kernel import RowKernel
-from unseen.selection import ClassHoldout
 from unseen.threads import threads_for
-from unseen.training.alternating import Options, Training
+from unseen.training.alternating import Training
 from unseen.training.calibration import learn_calibration
 from unseen.training.checkpoint import Checkpoint
-from unseen.training.initialize import source_dictionary, target_dictionary
-from unseen.training.pairwise import PairwiseTraining
+from unseen.training.initialize import target_dictionary
 from unseen.training.rows import TrainingRows
 
-# First guess of λ_W by the number of axes of the labels: of classes, of pairs.
-_AUTO_PENALTY = {1: 4e-5, 2: 1e-2}
 # Algorithm 4 is cheap, and what it finds for a class should not depend on the other candidates.
 _TEST_TOL = 1e-4
 _MOST_KEPT = 8
@@ -237,64 +232,14 @@ class JLSE(PairMatching, ZeroShotClassifier):
         tell("features of rows, dictionary D")
         rows = self._training_rows(X)
         D = target_dictionary(rows, self.n_target_atoms, self.random_state)
-        self._train(S, rows, labels, D, checkpoint)
+        self._keep(train(self, S, rows, labels, D, checkpoint, self._latent))
         tell("calibration")
+        begin = partial(start, self)
         self.calibration_ = (
-            learn_calibration(S, rows, labels, D, self._start, self._latent, self.random_state)
+            learn_calibration(S, rows, labels, D, begin, self._latent, self.random_state)
             if self.calibration == "holdout" and labels.ndim == 1
             else float(0.0 if self.calibration in (None, "holdout") else self.calibration)
         )
-
-    def _train(
-        self,
-        S: np.ndarray,
-        rows: TrainingRows,
-        labels: np.ndarray,
-        D: np.ndarray,
-        checkpoint: Checkpoint,
-    ) -> None:
-        """Algorithm 2, or 1, from the start or a checkpoint; only the model is kept of it."""
-        found = checkpoint.state("rounds")
-        if found is not None:
-            n_rounds = found["chosen"]
-        elif self.early_stopping:
-            n_rounds = self._choose_rounds(rows, labels, S, D, checkpoint)
-        else:
-            n_rounds = self.max_iter
-        tell("first codes and W")
-        training = self._start(S, rows, labels, D, found)
-
-        def after_block(n_round: int, block: str, codes: Codes) -> None:
-            checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
-            if self.verbose and block == "W":
-                sys.stderr.write(f"JLSE round {n_round}: J = {training.objective().total:.6g}\n")
-
-        if found is None:
-            checkpoint.note("rounds", training.state() | {"chosen": n_rounds})
-        if self.training == "pairwise":
-            self._couple(training, n_rounds, checkpoint)
-        else:
-            training.run(n_rounds, self.tol, after_block)
-        if self.ranking:
-            tell("ranking")
-            training.fit_ranking(self.ranking)
-        self._keep(training)
-
-    def _couple(self, training: Training, n_rounds: int, checkpoint: Checkpoint) -> None:
-        """Algorithm 1 from where `training` is, which then has its parameters."""
-        found = (checkpoint.state("rounds") or {}).get("coupled")
-        coupled = PairwiseTraining.after(training, found=found)
-        before = training.state() | {"chosen": n_rounds}
-        coupled.run(
-            n_rounds,
-            self.tol,
-            lambda: checkpoint.note("rounds", before | {"coupled": coupled.state()}),
-        )
-        if self.verbose:
-            for k, parts in enumerate(coupled.history):
-                sys.stderr.write(f"JLSE round {k} of Algorithm 1: G = {parts.total:.6g}\n")
-        training.adopt(*coupled.parameters)
-        training.history, training.n_rounds = coupled.history, coupled.n_rounds
 
     def _training_rows(self, X: np.ndarray) -> TrainingRows:
         """Training rows in the space in which D lies: as they are, or features of the kernel."""
@@ -311,75 +256,6 @@ class JLSE(PairMatching, ZeroShotClassifier):
             random_state=self.random_state,
         )
         return TrainingRows(features, RowScaling(False, None))
-
-    def _start(
-        self,
-        S: np.ndarray,
-        rows: TrainingRows,
-        labels: np.ndarray,
-        D: np.ndarray,
-        found: dict[str, Any] | None = None,
-    ) -> Training:
-        """The initial codes and the W that belongs to them, or the state that was `found`."""
-        B = source_dictionary(S, self.n_source_atoms, self.random_state)
-        weights = Weights(
-            source_shrink=self.source_shrinkage * self.source_fit,
-            source_fit=self.source_fit,
-            target_shrink=self.target_shrinkage * self.target_fit,
-            target_fit=self.target_fit,
-            similarity=1.0,
-            pairs=label_weights(labels, S.shape[0], self.positive_weight, self.balance),
-            loss=self.loss,
-            bias_scale=float(self.fit_bias),
-        )
-        options = Options(
-            self.source_set, self.dictionary_inertia, self.block_tol, self.random_state
-        )
-        training = Training(S, rows, labels, weights, options, B, D)
-        if found is not None:
-            training.restore(found)
-            return training
-        automatic = self.similarity_penalty == "auto"
-        first = _AUTO_PENALTY[labels.ndim] if automatic else float(self.similarity_penalty)
-        training.set_penalty(first)
-        training.fit_similarity()
-        if automatic and labels.ndim == 1:
-            training.set_penalty(float(np.clip(2e-4 * training.error(), 2e-5, 2e-4)))
-            training.fit_similarity()
-        return training
-
-    def _choose_rounds(
-        self,
-        rows: TrainingRows,
-        labels: np.ndarray,
-        S: np.ndarray,
-        D: np.ndarray,
-        checkpoint: Checkpoint,
-    ) -> int:
-        """The number of rounds after which held-out seen classes are recognised best."""
-        if S.shape[0] < 4:
-            raise InputError(
-                "early_stopping holds out two seen classes and trains on two or more, so it needs "
-                f"at least 4; there are {S.shape[0]}"
-            )
-        kept, held = next(ClassHoldout(0.2, 1, self.random_state).split(labels, labels))
-        names, inside = np.unique(labels[kept], return_inverse=True)
-        others = np.setdiff1d(labels, names)
-        found = checkpoint.state("choice")
-        accuracies: list[float] = [] if found is None else found["accuracies"]
-        training = self._start(S[names], rows.select(kept), inside, D, found)
-
-        def after_block(*_: Any) -> None:
-            checkpoint.note("choice", training.state() | {"accuracies": accuracies.copy()})
-
-        while len(accuracies) <= self.max_iter:
-            if training.n_blocks or len(accuracies) > training.n_rounds:
-                training.run_round(after_block)
-            latent = self._latent(training)
-            candidates = latent.candidates(S[others], np.full(others.size, -1))
-            scores = latent.scores(rows.select(held).project(training.D), candidates)
-            accuracies.append(per_class_accuracy(labels[held], others[scores.argmax(axis=1)]))
-        return int(np.argmax(accuracies))
 
     def _keep(self, training: Training) -> None:
         codes = training.codes
