@@ -19,6 +19,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class AtomSum:
+    """The terms of one source atom, summed over all target atoms."""
+
+    source_atom: str
+    contribution: float
+
+
+@dataclass(frozen=True)
 class AttributeSupport:
     """How far the row calls for an attribute, times how much of it the class has.
 
@@ -47,7 +55,7 @@ class Explanation:
     score: float
     similarity: float
     bias: float
-    atoms: tuple[Link, ...]
+    atoms: tuple[AtomSum, ...]
     links: tuple[Link, ...]
     attributes: tuple[AttributeSupport, ...]
 
@@ -102,7 +110,7 @@ def explain(
         score=score,
         similarity=float(by_atom.sum() + bias),
         bias=float(bias),
-        atoms=tuple(Link(atoms[k], -1, float(by_atom[k])) for k in _largest(by_atom, top)),
+        atoms=tuple(AtomSum(atoms[k], float(by_atom[k])) for k in _largest(by_atom, top)),
         links=tuple(Link(atoms[s], int(t), float(terms[s, t])) for s, t in links),
         attributes=tuple(
             AttributeSupport(attributes[m], bool(description[m] > 0), float(support[m]))
