@@ -329,7 +329,8 @@ def _without_rows(data: ZeroShotDataset) -> list[str]:
 
 def _scales(data: ZeroShotDataset) -> list[str]:
     """Columns that say nothing, and columns of a table in units that drown the others."""
-    X = data.X[data.train_rows[:_LOOKED_AT]].astype(np.float64)
+    rows = data.train_rows
+    X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
     spread = X.std(axis=0)
     if not spread.any():
         return ["all training rows are the same: nothing can be learned from them"]
