@@ -143,7 +143,7 @@ TWO = ["a", "b"]
         (lambda: ANIMALS.merge(ANIMALS.subset([0])), "by 1 columns, the known ones by 3"),
         (
             lambda: ANIMALS.merge(ClassTable(["okapi"], [[1]], ATTRIBUTES[:1])),
-            "described by 1 columns, the known ones by 3: 'hooves', 'claws' is missing",
+            "described by 1 columns, the known ones by 3; missing: 'hooves', 'claws'",
         ),
         (lambda: ANIMALS.merge(ClassTable(["zebra"], [[0, 0, 0]])), "'zebra' is known already"),
         (lambda: ANIMALS.merge(ClassTable([7], [[1, 2, 3]])), "mixed kinds"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -94,12 +95,40 @@ def test_results_replace_results_alone(folder: Path, model_file: Path, tmp_path:
     out.write_text("")
     for command in commands:
         assert run_unseen(*command, "--out", out).code == 0
-    for text in ("row,width\n1,2\n", "name,score\nWren,3\n", "notes\n", "\x00\n"):
+    for text in ("row,width\n1,2\n", "name,score\nWren,3\n", "notes\n", "\x00\n", "\nmine\n",
+                 "row,score_0,f1\n1,2,3\n", "row,class,score 1\n0,Wren,3\n"):  # fmt: skip
         out.write_text(text)
         for command in commands:
             outcome = run_unseen(*command, "--out", out)
             assert_one_sentence(outcome, "there already and holds no predictions", str(out))
         assert out.read_text() == text
+
+
+def test_a_table_that_is_read_stays_though_it_looks_like_a_result(
+    folder: Path, tmp_path: Path
+) -> None:
+    data = shutil.copytree(folder, tmp_path / "birds")
+    X = np.load(data / "features.npy")
+    (data / "features.npy").unlink()
+    names = ["row", *(f"f{k}" for k in range(9)), "class", "score"]
+    lines = [",".join(names), *(",".join(map(str, row)) for row in X.tolist())]
+    (data / "features.csv").write_text("\n".join(lines) + "\n")
+    (data / "classes.csv").rename(tmp_path / "table.csv")
+    read = (data / "features.csv").read_bytes()
+    shutil.copy(tmp_path / "table.csv", data / "classes.csv")
+    for features in (data, data / "features.csv"):
+        outcome = run_unseen("predict", tmp_path / "m", features, "-o", data / "features.csv")
+        assert_one_sentence(outcome, "there already and holds no predictions")
+    assert (data / "features.csv").read_bytes() == read
+
+
+def test_what_is_no_file_is_not_replaced(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "pipe.csv")
+    assert_one_sentence(outcome, "there already and is not a model")
+    outcome = run_unseen("predict", tmp_path / "m", folder, "--out", tmp_path / "pipe.csv")
+    assert_one_sentence(outcome, "there already and holds no predictions")
+    assert (tmp_path / "pipe.csv").is_fifo()
 
 
 def test_retrieval_needs_a_rival_to_compete_with(folder: Path, model_file: Path) -> None:

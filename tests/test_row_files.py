@@ -106,11 +106,29 @@ def test_labels_in_another_order_are_matched_by_their_column(folder, ids, suffix
     labels = read_rows(folder).labels
     assert labels is not None
     assert labels.tolist() == LABELS
+    assert not any("match no row" in line for line in examine(folder).odd)
+    table = FRAME.assign(Id=ids)[["Id", *FRAME.columns]]
+    table.iloc[:8].to_csv(folder / "features.csv", index=False)
+    assert "1 line of" in next(line for line in examine(folder).odd if "match no row" in line)
+    table.to_csv(folder / "features.csv", index=False)
     write_table(names[["label", "id"]].iloc[:-1], folder / f"labels.{suffix}")
     with pytest.raises(InputError, match=f"labels.{suffix}, column 'id' has no '(14|e)', which"):
         read_dataset(folder)
     write_table(names[["label", "id"]].assign(id=ids[0]), folder / f"labels.{suffix}")
     with pytest.raises(InputError, match=r"not the same as in the features, .* names twice"):
+        read_dataset(folder)
+
+
+def test_one_column_of_labels_may_be_called_as_the_names_of_the_rows(folder):
+    in_table(folder, FRAME.assign(name=list("abcdefghi"))[["name", *FRAME.columns]])
+    pd.DataFrame({"name": LABELS}).to_csv(folder / "labels.csv", index=False)
+    check_is_animals(read_dataset(folder))
+
+
+def test_a_column_of_labels_under_another_name_is_noticed_beside_ids(folder):
+    in_table(folder, FRAME.assign(id=range(9)))
+    pd.DataFrame({"id": range(9), "species": LABELS}).to_csv(folder / "labels.csv", index=False)
+    with pytest.raises(InputError, match=r"'species' holds .* call the column 'label'"):
         read_dataset(folder)
 
 
@@ -136,8 +154,22 @@ def test_units_that_drown_the_others_are_told(folder):
     in_table_again = FRAME.assign(label=LABELS, f3=FRAME["f3"] * 10, f4=0.0)
     in_table_again.to_csv(folder / "features.csv", index=False)
     assert not any("like units" in line for line in examine(folder).odd)
-    (FRAME * 0).assign(label=LABELS).to_csv(folder / "features.csv", index=False)
-    assert any("all training rows are the same" in line for line in examine(folder).odd)
+    for value in (0.0, 0.1):
+        (FRAME * 0 + value).assign(label=LABELS).to_csv(folder / "features.csv", index=False)
+        assert any("all training rows are the same" in line for line in examine(folder).odd)
+    few = FRAME.assign(label=LABELS, **{f"c{k}": 0.1 for k in range(7)})
+    few.to_csv(folder / "features.csv", index=False)
+    assert not any("like units" in line for line in examine(folder).odd), "constants have no unit"
+    FRAME.assign(label=LABELS, f1=FRAME["f1"] * 1e200).to_csv(folder / "features.csv", index=False)
+    assert any("column 'f1' spreads" in line for line in examine(folder).odd)
+
+
+def test_rows_of_all_classes_are_looked_at(folder):
+    """The first class may be large, and all of its rows the same."""
+    same = np.zeros((1500, 5))
+    np.save(folder / "features.npy", np.concatenate([same, X]))
+    (folder / "labels.txt").write_text("\n".join(["tiger"] * 1500 + LABELS))
+    assert not any("all training rows" in line for line in examine(folder).odd)
 
 
 def test_classes_that_nothing_measures_are_told(folder):

@@ -277,7 +277,7 @@ class ClassTable:
             of_them = [name for name in other.attributes or () if name in missing]
             raise InputError(
                 f"the new classes are described by {self.n_attributes} columns, the known ones by "
-                f"{other.n_attributes}" + (f": {listed(of_them)} is missing" if of_them else "")
+                f"{other.n_attributes}" + (f"; missing: {listed(of_them)}" if of_them else "")
             )
         if None in (self.attributes, other.attributes) or self.attributes == other.attributes:
             return self

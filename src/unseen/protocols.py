@@ -123,7 +123,7 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
     rows = np.concatenate([data.seen_test_rows, data.unseen_rows])
     seen = np.asarray(model.seen_classes_)
     _check_seen(seen, data)
-    n_trained, n_rows = model.training_data_["rows"], data.train_rows.size
+    n_trained, n_rows = model.training_data_.get("rows", 0), data.train_rows.size
     if n_trained > n_rows:
         warnings.warn(
             f"the model was trained on {n_trained:,} rows, of which this division of the data set "

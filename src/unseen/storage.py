@@ -61,7 +61,9 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
     """A model may replace a model or an empty file, but nothing else that a user has."""
-    if os.path.isfile(path) and os.path.getsize(path) and KIND not in tensors.kind_of(path):
+    if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
+        return
+    if not os.path.isfile(path) or KIND not in tensors.kind_of(path):
         raise InputError(
             f"cannot write {os.fspath(path)}: the file is there already and is not a model of "
             "unseen; choose another name or remove it first"
@@ -114,6 +116,10 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroSho
         if not _is_state(kind, name):
             raise KeyError(name)
         setattr(model, name, _decode(value, arrays))
+    # Files of the first format do not tell what a model was trained on.
+    trained = vars(model).setdefault("training_data_", {})
+    if not isinstance(trained, dict) or type(trained.get("rows", 0)) is not int:
+        raise InputError("what it says of its training data makes no sense")
     return model
 
 

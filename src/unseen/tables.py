@@ -16,6 +16,8 @@ from unseen.errors import InputError, require
 from unseen.files import checked_path, not_utf8
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+# What the column of labels may be called, where a table may hold labels.
+LABEL_COLUMNS = ("label", "labels", "class")
 # What the column of names may be called; any other word before numbers may itself be a name.
 _NAME_HEADERS = ("", "name", "names", "class", "label")
 
@@ -67,7 +69,7 @@ def _read_parquet(
     _check_different(path, columns, text)
     frame.columns = columns
     words = [c for c in columns if c.casefold() in text or (
-        c.casefold() in row_numbers and frame[c].dtype.kind in "iu" and frame[c].is_unique
+        c.casefold() in row_numbers and _number_rows(frame[c].to_numpy(str))
     )]  # fmt: skip
     if columns[0] not in words and (first_is_text or _is_words(frame[columns[0]])):
         words.insert(0, columns[0])
@@ -99,7 +101,8 @@ def _key(column: str, text: tuple[str, ...]) -> str:
 
 def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
     """The way out for text where numbers belong, if labels may stand in the table but do not."""
-    may_hold_labels = "label" in text and not any(c.casefold() in text for c in columns)
+    has_labels = any(c.casefold() in LABEL_COLUMNS for c in columns)
+    may_hold_labels = "label" in text and not has_labels
     hint = "; if it is the class of each row, call the column 'label'"
     return hint if may_hold_labels else ""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.image import imsave
 
@@ -116,15 +117,35 @@ def test_a_model_of_other_data_is_told_and_old_figures_go(made: Made, tmp_path: 
     data = make_folder(tmp_path / "more birds")
     np.save(data / "features.npy", 2 * np.load(data / "features.npy"))
     shutil.copytree(made.out, tmp_path / "out")
-    (tmp_path / "out" / "figures" / "mine.png").write_bytes(b"")
+    for name in ("mine.png", "mine-dark.png", "mine.svg"):
+        (tmp_path / "out" / "figures" / name).write_bytes(b"")
     args = ("report", made.models[1], data, "-o", tmp_path / "out", "--tsne-rows", 0, "--json")
     assert run_unseen(*args).code == 0
-    left = {path.stem.removesuffix("-dark") for path in (tmp_path / "out" / "figures").iterdir()}
+    figures = sorted(path.name for path in (tmp_path / "out" / "figures").iterdir())
+    assert [name for name in figures if "mine" in name] == ["mine-dark.png", "mine.png", "mine.svg"]
+    left = {name.partition(".")[0].removesuffix("-dark") for name in figures}
     assert left == {"confusion", "mine", "precision-recall", "similarity"}
     text = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert "was trained on other data than those of this page" in text
     assert "unseen fit birds --method eszsl" in text
     assert "other data" not in made.text
+
+
+def test_models_whose_columns_differ_in_order_are_refused(made: Made, tmp_path: Path) -> None:
+    """Else one of them would be given the columns of the other."""
+    data = make_folder(tmp_path / "birds")
+    X = np.load(data / "features.npy")
+    (data / "features.npy").unlink()
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(12)])
+    models = []
+    for k, columns in enumerate((frame.columns[::-1], frame.columns)):
+        frame[columns].to_csv(data / "features.csv", index=False)
+        models.append(tmp_path / f"{k}.unseen")
+        assert run_unseen("fit", data, "-m", "eszsl", "-o", models[-1]).code == 0
+    for one, other in (models, models[::-1], (models[0], made.models[1])):
+        outcome = run_unseen("report", one, data, "--against", other, "-o", tmp_path / "out")
+        assert_one_sentence(outcome, "another order", "report on one at a time")
+    assert not (tmp_path / "out").exists()
 
 
 def test_progress_is_on_standard_error(made: Made) -> None:

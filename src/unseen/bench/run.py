@@ -17,7 +17,7 @@ from typing import Any
 from unseen.bench.jobs import Job, run_job, sources
 from unseen.bench.log import Log
 from unseen.datasets import open_dataset
-from unseen.errors import InputError, MissingExtraError
+from unseen.errors import InputError
 from unseen.training import checkpoint
 
 Progress = Callable[[Job, int, int], None]
@@ -62,7 +62,7 @@ class _Known:
             return False
         try:
             found = self._of(job)
-        except (InputError, MissingExtraError):  # the job will say what is wrong
+        except Exception:  # the job will say what is wrong
             return False
         return all(self._log.holds(key, found) for key in keys)
 

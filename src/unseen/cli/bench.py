@@ -147,6 +147,8 @@ def sweep(
     """
     if not data:
         raise InputError("name a data set, as in 'unseen sweep n_target_atoms digits'")
+    for name in data:
+        check_exists(name)
     chosen = planned(
         parameter, _values(values), method_name=method_name,
         fixed=parameters(method(method_name), set_), split=split, trials=trials, on=on,

@@ -96,8 +96,8 @@ def evaluate(
     Example: unseen evaluate birds.unseen birds/
     """
     (model, names), dataset = load_model(model_file), open_data(data, split)
-    check_columns(model, dataset)
     dataset = dataset.with_columns(names)
+    check_columns(model, dataset)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
         result = protocols.evaluate(model, dataset)
     if json:

@@ -130,12 +130,13 @@ def _report_models(
     from unseen.report.measure import measure, subjects_of
     from unseen.report.model_page import SECTIONS, write_model_report
 
-    for file, model, columns in models:
-        check_columns(model, dataset)
-        same = dataset.with_columns(columns) is dataset
-        if not same and len(models) > 1 and columns != models[0][2]:
+    names = dataset.feature_names
+    orders = [columns or names for *_, columns in models]
+    for (file, model, columns), order in zip(models, orders, strict=True):
+        if names is not None and order != orders[0]:
             raise InputError(f"{file} was trained on other columns, or another order, than "
                              f"{models[0][0]}: report on one at a time")  # fmt: skip
+        check_columns(model, dataset.with_columns(columns))
     dataset = dataset.with_columns(models[0][2])
     subjects = subjects_of([(file, model) for file, model, _ in models])
     top = min(top, dataset.unseen_rows.size) or top

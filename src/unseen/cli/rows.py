@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import sys
 from collections.abc import Generator
 from itertools import islice
@@ -34,6 +35,8 @@ from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.storage import KIND
 
+# Tables of a data set, and columns of a result.
+_PARTS = ("features", "labels", "classes")
 _RESULT = ("place", "row", "image", "label", "class", "score")
 
 
@@ -197,8 +200,8 @@ def model_and_rows(
             sys.stderr.write(f"Note: the model was not trained on column {columns}: left out\n")
         return model, rows
     dataset = open_dataset(features)
-    check_columns(model, dataset)
     dataset = dataset.with_columns(names)
+    check_columns(model, dataset)
     return model, Rows(dataset.X, dataset.y, dataset.image_paths)
 
 
@@ -228,7 +231,9 @@ def _check_csv(out: Path | None, features: str, classes: Path | None) -> None:
         raise InputError(f"{out}: predictions are written as .csv")
     check_out(out)
     sources = [Path(source).resolve() for source in (features, classes) if source is not None]
-    if os.path.exists(out) and (out.resolve() in sources or not _is_result(out)):
+    read = [*sources, *(s / f"{part}.csv" for s in sources for part in _PARTS)]
+    is_read = out.resolve() in read
+    if os.path.exists(out) and (is_read or not _is_result(out)):
         raise InputError(
             f"cannot write {out}: the file is there already and holds no predictions; choose "
             "another name or remove it first"
@@ -237,10 +242,15 @@ def _check_csv(out: Path | None, features: str, classes: Path | None) -> None:
 
 def _is_result(path: Path) -> bool:
     """Whether a file was written by one of these commands, or is empty."""
+    if not path.is_file():
+        return False
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader([file.readline(100_000)]), [])
-    is_ours = header[:1] in (["row"], ["place"]) and any(c.startswith("score") for c in header)
-    return is_ours or not header
+    predicted = header[:1] == ["row"] and re.fullmatch(
+        r"class( ?\d*),score\1", ",".join(header[-2:])
+    )
+    ranked = header[:2] == ["place", "row"] and header[-1] == "score"
+    return bool(predicted or ranked or not path.stat().st_size)
 
 
 def _deliver(

@@ -171,13 +171,14 @@ def in_order(
     """Columns in the order of training, by name if both sides have names."""
     if names is None or wanted is None or names == wanted:
         return X
-    missing = [name for name in wanted if name not in names]
+    places = {name: place for place, name in enumerate(names)}
+    missing = [name for name in wanted if name not in places]
     if missing:
         raise InputError(
             f"{where} has no column {missing[0]!r}, which the model was trained on"
             f"{nearest(missing[0], names)}; columns are matched by name"
         )
-    return np.take(X, [names.index(name) for name in wanted], axis=1)
+    return np.take(X, [places[name] for name in wanted], axis=1)
 
 
 def _as_row_numbers(rows: Any) -> np.ndarray:

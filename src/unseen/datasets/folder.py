@@ -29,7 +29,7 @@ from unseen.datasets.row_files import (
     read_labels,
 )
 from unseen.datasets.sources import Sources
-from unseen.errors import InputError, listed, naming, nearest
+from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.tables import TABLE_SUFFIXES
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
@@ -141,7 +141,9 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            parts.y = read_labels(used(path), parts.rows)
+            parts.y, n_left = read_labels(used(path), parts.rows)
+            if n_left:
+                findings.odd.append(f"{counted(n_left, 'line')} of {path.name} match no row")
         # Labels inside a features file that could not be read are not missing.
         elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
             part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
@@ -328,17 +330,19 @@ def _without_rows(data: ZeroShotDataset) -> list[str]:
 
 
 def _scales(data: ZeroShotDataset) -> list[str]:
-    """Columns that say nothing, and columns of a table in units that drown the others."""
+    """Rows that are all the same, and columns of a table in units that drown the others."""
     rows = data.train_rows
     X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
-    spread = X.std(axis=0)
-    if not spread.any():
+    varies = np.ptp(X, axis=0) > 0
+    if not varies.any():
         return ["all training rows are the same: nothing can be learned from them"]
-    largest, usual = int(spread.argmax()), float(np.median(spread[spread > 0]))
+    size = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers are infinite
+    spread = np.where(varies, (X / size).std(axis=0) * size, 0.0)
+    largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
     if data.feature_names is None or spread[largest] < _DROWNS * usual:
         return []
     return [
-        f"column {data.feature_names[largest]!r} spreads {spread[largest] / usual:,.0f} times as "
+        f"column {data.feature_names[largest]!r} spreads {spread[largest] / usual:.2g} times as "
         "far as the usual one and will decide alone: bring columns to like units, as by dividing "
         "each by its standard deviation over the training rows"
     ]

@@ -14,13 +14,12 @@ from unseen import files
 from unseen.datasets.dataset import check_features, check_finite, in_order
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, listed, naming
-from unseen.tables import TABLE_SUFFIXES, Table, read_table
+from unseen.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Table, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
 FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
 ROW_NUMBER_COLUMNS = ("id", "index", "row")
-_LABEL_COLUMNS = ("label", "labels", "class")
 _IMAGE_COLUMNS = ("image", "image_path")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
@@ -76,7 +75,7 @@ def read_rows(
         check_finite(rows.X, rows.columns)
     labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels_file is not None:
-        rows = rows._replace(labels=read_labels(labels_file, rows))
+        rows = rows._replace(labels=read_labels(labels_file, rows)[0])
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
@@ -136,8 +135,8 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
         return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         table = _read_feature_table(path, names)
-        labels, images = _first(table.text, _LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
-        known = _LABEL_COLUMNS + _IMAGE_COLUMNS
+        labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
+        known = LABEL_COLUMNS + _IMAGE_COLUMNS
         beside = {c: cells for c, cells in table.text.items() if c not in known}
         return Rows(table.numbers, labels, images, table.columns, beside)
     if path.suffix == ".mat":
@@ -157,7 +156,7 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
 
 def _read_feature_table(path: Path, names: tuple[str, ...] | None) -> Table:
     """Numbers of rows are read as text: floating point would not keep all of their digits."""
-    text = _LABEL_COLUMNS + _IMAGE_COLUMNS
+    text = LABEL_COLUMNS + _IMAGE_COLUMNS
     if names is None:
         return read_table(path, text, row_numbers=ROW_NUMBER_COLUMNS)
     known = {name.casefold() for name in names}
@@ -174,21 +173,25 @@ def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((columns[n] for n in names if n in columns), None)
 
 
-def read_labels(path: Path, rows: Rows | None) -> np.ndarray:
-    """The name of the class of each row; where their table has a column of names or numbers of the
-    rows that the features have too, in the order of that."""
+def read_labels(path: Path, rows: Rows | None) -> tuple[np.ndarray, int]:
+    """The name of the class of each row, and how many names are of no row.
+
+    Where their table has a column of names or numbers of the rows that the features have too, rows
+    are matched by it, else by their order.
+    """
     if path.suffix == ".txt":
-        return np.array(files.read_lines(path))
+        return np.array(files.read_lines(path)), 0
     if path.suffix == ".npy":
-        return as_strings(files.read_npy(path))
+        return as_strings(files.read_npy(path)), 0
     beside = {} if rows is None else {c.casefold(): cells for c, cells in rows.beside.items() if c}
-    table = read_table(path, _LABEL_COLUMNS + _IMAGE_COLUMNS + tuple(beside), first_is_text=True)
-    labels = _first(table.text, _LABEL_COLUMNS)
-    labels = next(iter(table.text.values())) if labels is None else labels
+    table = read_table(path, LABEL_COLUMNS + _IMAGE_COLUMNS + tuple(beside), first_is_text=True)
+    label = next((c for c in LABEL_COLUMNS if c in table.text), next(iter(table.text)))
+    labels = table.text[label]
     for column, cells in beside.items():
-        if column in table.text:
-            return labels[_places(cells, table.text[column], f"{path}, column {column!r}")]
-    return labels
+        if column in table.text and column != label:
+            places = _places(cells, table.text[column], f"{path}, column {column!r}")
+            return labels[places], labels.size - places.size
+    return labels, 0
 
 
 def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:

@@ -239,7 +239,11 @@ def _data(found: Measurements) -> str:
 
 def _repeat(found: Measurements, command: str, source: str) -> str:
     saved = [m.subject for m in found.methods if m.subject.file]
-    commands = [_fit_command(found, subject, source) for subject in saved]
+    commands = [
+        _fit_command(found, subject, source)
+        for subject in saved
+        if not hasattr(subject.model, "pairs_")
+    ]
     commands += [command] if command else []
     facts = provenance(found.data)
     versions = facts["versions"] | {
@@ -275,7 +279,7 @@ def _trained_elsewhere(found: Measurements, subject: Subject) -> bool:
     """Whether a model is known to come from other files, or from more or fewer rows."""
     then, data = subject.model.training_data_, found.data
     other_files = "files" in then and then["files"] != dict(data.sources)
-    return other_files or then["rows"] != data.train_rows.size
+    return other_files or then.get("rows", data.train_rows.size) != data.train_rows.size
 
 
 def _fit_command(found: Measurements, subject: Subject, source: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unseen.files import writing
-from unseen.plots.canvas import LOOKS, Look, png, svg
+from unseen.plots.canvas import LOOKS, MAKER, Look, png, svg
 from unseen.report import page
 
 
@@ -58,11 +58,14 @@ def replacing_figures(folder: Path) -> Iterator[None]:
 
 
 def _figures_in(folder: Path) -> Iterator[Path]:
-    """What `publish` has written there: every figure has a dark twin, a user's file has none."""
-    for suffix in (".png", ".svg"):
-        for dark in folder.glob(f"*-{LOOKS[1].name}{suffix}"):
-            light = dark.with_name(dark.name.removesuffix(f"-{LOOKS[1].name}{suffix}") + suffix)
-            yield from (light, dark) if light.exists() else ()
+    """What `publish` has written there; a user's own files do not bear the library's name."""
+    for path in folder.glob("*.png"):
+        with path.open("rb") as file:
+            if f"Software\0{MAKER}".encode() not in file.read(200):
+                continue
+        yield path
+        if path.with_suffix(".svg").exists():
+            yield path.with_suffix(".svg")
 
 
 def write(path: Path, content: bytes) -> None:
