@@ -32,6 +32,21 @@ FRAME = pd.DataFrame(BY_ATTRIBUTE).T[ATTRIBUTES]
 # ---------------------------------------------------------------- making one
 
 
+def test_a_series_is_matched_by_its_index() -> None:
+    by_name = {n: pd.Series(v)[ATTRIBUTES[::-1]] for n, v in BY_ATTRIBUTE.items()}
+    turned = {**by_name, "tiger": by_name["tiger"][ATTRIBUTES]}
+    table = ClassTable.from_dict(turned).subset(ATTRIBUTES)
+    assert {n: table.vector(n).tolist() for n in VECTORS} == VECTORS
+    plain = ClassTable.from_dict({n: pd.Series(v) for n, v in VECTORS.items()})
+    assert plain.attributes is None
+
+
+def test_names_in_another_form_of_unicode_are_told_apart() -> None:
+    table = ClassTable(["Käfer", "Wanze"], np.eye(2))
+    with pytest.raises(InputError, match=r"nearest name: 'Käfer', in another form of Unicode"):
+        table.rows(["Ka\u0308fer"])
+
+
 @pytest.mark.parametrize(
     "table",
     [

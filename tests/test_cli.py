@@ -157,6 +157,9 @@ def test_predictions_say_among_which_classes(folder: Path, model_file: Path) -> 
     everything = run_unseen("predict", model_file, folder, "--candidates", "all").out
     assert everything.startswith("Predictions among 11 classes\n")
     assert "Note:" not in everything
+    comma = 'Heron, "Tern, [Arctic]"'
+    two = run_unseen("predict", model_file, folder, "--candidates", comma, "--json")
+    assert {line["class"] for line in two.json} <= {"Heron", "Tern, [Arctic]"}
     one = run_unseen("predict", model_file, folder, "--candidates", "Heron").out
     assert one.startswith("Predictions among 1 seen class (--candidates all for all 11)")
 

@@ -102,6 +102,10 @@ def test_a_model_without_names_of_columns_says_so(
     frame.to_csv(tmp_path / "new.csv", index=False)
     found = run_unseen("predict", model_file, tmp_path / "new.csv", "--json")
     assert found.err.startswith("Note: the model has no names of columns; those of the file are")
+    data = shutil.copytree(folder, tmp_path / "birds")
+    os.remove(data / "features.npy")
+    frame.to_csv(data / "features.csv", index=False)
+    assert run_unseen("evaluate", model_file, data, "--json").err == found.err
     plain = run_unseen("predict", model_file, folder / "features.npy", "--json")
     assert plain.err == ""
     assert [line["class"] for line in found.json] == [line["class"] for line in plain.json]

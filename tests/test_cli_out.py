@@ -122,6 +122,27 @@ def test_a_table_that_is_read_stays_though_it_looks_like_a_result(
     assert (data / "features.csv").read_bytes() == read
 
 
+@pytest.mark.parametrize("name", ["tables.md", "tables.html", "index.html"])
+def test_pages_replace_pages_of_the_library_alone(
+    folder: Path, model_file: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("<h1>mine</h1>\n")
+    small = ["-m", "eszsl", "--trials", 1, "-o", tmp_path]
+    commands: list[list[Any]] = [
+        ["report", model_file, folder, "--tsne-rows", 0, "-o", tmp_path], ["demo", "-o", tmp_path],
+    ]  # fmt: skip
+    if name != "index.html":
+        sweep = ["sweep", "row_penalty", folder, "--values", "0.1"]
+        commands = [["bench", folder, *small], [*sweep, *small]]
+    for command in commands:
+        outcome = run_unseen(*command)
+        assert_one_sentence(outcome, f"{name}: the file is there already and was not written by")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    (tmp_path / name).unlink()
+    for _ in range(2):
+        assert run_unseen(*commands[0]).code == 0
+
+
 def test_what_is_no_file_is_not_replaced(folder: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "pipe.csv")

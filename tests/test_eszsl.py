@@ -103,3 +103,12 @@ def test_refuses_a_penalty_that_is_not_positive(name: str, bad: object) -> None:
     data = make_zero_shot()
     with pytest.raises(InputError, match=f"{name} must be a positive number"):
         ESZSL().set_params(**{name: bad}).fit(*data.training_set(), classes=data.classes)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_label_is_one_sentence(missing: object) -> None:
+    data = make_zero_shot()
+    X, y = data.training_set()
+    labels = np.array([*y[:-1].tolist(), missing], dtype=object)
+    with pytest.raises(InputError, match=r"labels .*(must be strings|of mixed kinds)"):
+        ESZSL().fit(X, labels, classes=data.classes)

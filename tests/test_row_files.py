@@ -15,6 +15,7 @@ from tests.common.animals import (
     FRAME,
     LABEL_FILES,
     LABELS,
+    TABLE,
     X,
     check_is_animals,
     make_animals,
@@ -116,6 +117,65 @@ def test_labels_in_another_order_are_matched_by_their_column(folder, ids, suffix
         read_dataset(folder)
     write_table(names[["label", "id"]].assign(id=ids[0]), folder / f"labels.{suffix}")
     with pytest.raises(InputError, match=r"not the same as in the features, .* names twice"):
+        read_dataset(folder)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_any_column_that_both_files_have_matches_labels(folder, suffix):
+    """Its numbers are then no feature, whatever it is called."""
+    in_table(folder, FRAME)
+    os.remove(folder / "features.csv")
+    other, ids = np.array([3, 1, 2, 0, 8, 7, 6, 5, 4]), np.arange(9) + 100
+    write_table(FRAME.assign(sample=ids), folder / f"features.{suffix}")
+    labels = pd.DataFrame({"label": LABELS, "Sample": ids, "weight": X[:, 0]}).iloc[other]
+    write_table(labels, folder / f"labels.{suffix}")
+    check = examine(folder)
+    assert check.dataset is not None
+    check_is_animals(check.dataset)
+    assert any(line.endswith("matched with rows by column 'sample'") for line in check.found)
+    write_table(labels.assign(Sample=[0, *range(8)]), folder / f"labels.{suffix}")
+    write_table(FRAME.assign(sample=[1, *range(8)]), folder / f"features.{suffix}")
+    assert examine(folder).dataset is not None, "numbers that are there twice tell no rows"
+
+
+def test_a_parquet_index_out_of_order_matches_labels(folder):
+    in_table(folder, FRAME)
+    os.remove(folder / "features.csv")
+    FRAME.iloc[::-1].to_parquet(folder / "features.parquet")
+    mixed = [3, 1, 2, 0, 8, 7, 6, 5, 4]
+    pd.DataFrame({"label": LABELS}).iloc[mixed].to_parquet(folder / "labels.parquet")
+    data = read_dataset(folder)
+    np.testing.assert_array_equal(data.X, X[::-1])
+    assert data.y.tolist() == LABELS[::-1]
+
+
+@pytest.mark.parametrize("ids", [[3, 1, 2, 0, 8, 7, 6, 5, 4], list("abcdefghi"), range(9), None])
+def test_labels_that_tell_rows_in_vain_are_told(folder, ids):
+    """The features have no such column; only numbers that count from the first row say nothing."""
+    os.remove(folder / "labels.txt")
+    labels = pd.DataFrame({"label": LABELS})
+    labels = labels if ids is None else labels.assign(id=ids)
+    labels.to_csv(folder / "labels.csv", index=False)
+    check = examine(folder)
+    assert any(line.endswith("matched with rows in their order") for line in check.found)
+    told = [line for line in check.odd if "labels are taken in their order" in line]
+    assert len(told) == (ids is not None and list(ids) != list(range(9)))
+
+
+def test_lists_under_other_names_and_ids_of_classes_are_told(folder):
+    (folder / "unseen.csv").write_text("lion\n")
+    (folder / "test_rows.npy").write_text("")
+    TABLE.assign(id=range(4)).to_csv(folder / "classes.csv")
+    odd = "\n".join(examine(folder).odd)
+    assert "unseen.csv is not read; the list is called unseen.txt" in odd
+    assert "test_rows.npy is not read" in odd
+    assert "column 'id' of the class table is used as an attribute" in odd
+
+
+def test_labels_without_a_header_are_suspected(folder):
+    os.remove(folder / "labels.txt")
+    (folder / "labels.csv").write_text("\n".join(LABELS) + "\n")
+    with pytest.raises(InputError, match="8 labels; if they are a table, is its first line a head"):
         read_dataset(folder)
 
 

@@ -78,6 +78,14 @@ def flat(name: Any, vector: Any) -> np.ndarray:
         raise InputError(f"the description of class {name!r} is not a list of numbers") from error
 
 
+def named_values(vector: Any) -> Any:
+    """A pandas Series as a mapping, unless its values are only counted; others as they are."""
+    index = getattr(vector, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return vector
+    return vector.to_dict()
+
+
 def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
     """The values of `{attribute: value}` in the order of the attributes."""
     if not isinstance(values, Mapping):

@@ -17,6 +17,7 @@ from unseen.class_values import (
     by_attribute,
     check_finite,
     flat,
+    named_values,
     repeated,
 )
 from unseen.errors import InputError, listed, naming, nearest, require
@@ -94,7 +95,9 @@ class ClassTable:
     def from_dict(
         cls, vectors: Mapping[Any, Any], attributes: Iterable[str] | None = None
     ) -> ClassTable:
-        """A table from `{name: vector}`, or from `{name: {attribute: value}}`."""
+        """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series with
+        an index of attributes counts as the latter."""
+        vectors = {name: named_values(v) for name, v in vectors.items()}
         nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
         if nested is not None:
             attributes = list(nested) if attributes is None else list(attributes)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from unicodedata import normalize
 
 
 class InputError(ValueError):
@@ -45,7 +46,13 @@ def nearest(name: object, known: Iterable[object]) -> str:
     """A hint naming the closest known spelling of `name`, or an empty string."""
     spellings = {str(k).casefold(): str(k) for k in known}
     close = difflib.get_close_matches(str(name).casefold(), list(spellings), n=1, cutoff=0.6)
-    return f"; nearest name: {spellings[close[0]]!r}" if close else ""
+    if not close:
+        return ""
+    spelled = spellings[close[0]]
+    same_letters = normalize("NFC", str(name)) == normalize("NFC", spelled)
+    is_form = same_letters and str(name) != spelled
+    form = ", in another form of Unicode: bring both to NFC" if is_form else ""
+    return f"; nearest name: {spelled!r}{form}"
 
 
 def counted(number: int, what: str) -> str:

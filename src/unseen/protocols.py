@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from unseen import metrics
+from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
@@ -80,6 +81,7 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
             "set's seen classes alone, as 'unseen fit' and fit(*data.training_set()) do"
         )
     table = data.classes.select(names)
+    _warn_of_other_descriptions(model.class_table_, table)
     start = time.perf_counter()
     scores = model.similarities(X, table)
     seconds = time.perf_counter() - start
@@ -102,6 +104,24 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
         ),
         generalized=_generalized(model, data),
     )
+
+
+def _warn_of_other_descriptions(known: ClassTable, table: ClassTable) -> None:
+    """Predictions would be made by what the model knows, the results by the data set's own."""
+    if known.n_attributes != table.n_attributes:
+        return  # refused when they are scored
+    others = table.with_columns_of(known)
+    changed = [
+        name
+        for name in table.names.tolist()
+        if name in known and not np.allclose(known.vector(name), others.vector(name))
+    ]
+    if changed:
+        warnings.warn(
+            f"the data set describes {listed(changed)} otherwise than the model was told: the "
+            "results are by the descriptions of the data set, predictions by those of the model",
+            stacklevel=3,
+        )
 
 
 def _in_columns_of(

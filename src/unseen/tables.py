@@ -48,9 +48,19 @@ def read_table(
     return read(path, text, first_is_text, row_numbers)
 
 
-def _read_parquet(
-    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
-) -> Table:
+def column_names(path: Path) -> list[str]:
+    """What the columns of a table are called."""
+    if path.suffix == ".parquet":
+        return [str(column) for column in _parquet_frame(path).columns]
+    return _head(path, _delimiter(path))[0]
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.suffix == ".tsv" else ","
+
+
+def _parquet_frame(path: Path) -> Any:
+    """The columns of the file, and its index if it has a name or is not mere counting."""
     pandas = require("pandas", "data", f"reading {path.name}")
     require("pyarrow", "data", f"reading {path.name}")
     try:
@@ -59,17 +69,24 @@ def _read_parquet(
         raise InputError(
             f"{path} is not a whole .parquet file, it may be truncated ({type(error).__name__})"
         ) from error
-    if frame.index.name is not None or _is_words(frame.index):
+    if frame.index.name is not None or not frame.index.equals(pandas.RangeIndex(len(frame))):
         frame = frame.reset_index()
     if frame.empty:
         raise InputError(
             f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
         )
+    return frame
+
+
+def _read_parquet(
+    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
+) -> Table:
+    frame = _parquet_frame(path)
     columns = tuple(map(str, frame.columns))
     _check_different(path, columns, text)
     frame.columns = columns
     words = [c for c in columns if c.casefold() in text or (
-        c.casefold() in row_numbers and _number_rows(frame[c].to_numpy(str))
+        c.casefold() in row_numbers and number_rows(frame[c].to_numpy(str))
     )]  # fmt: skip
     if columns[0] not in words and (first_is_text or _is_words(frame[columns[0]])):
         words.insert(0, columns[0])
@@ -110,7 +127,7 @@ def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
 def _read_delimited(
     path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
 ) -> Table:
-    delimiter = "\t" if path.suffix == ".tsv" else ","
+    delimiter = _delimiter(path)
     header, first = _head(path, delimiter)
     _check_different(path, header, text)
     begins_with_text = first_is_text or not _is_number(first[0])
@@ -119,7 +136,7 @@ def _read_delimited(
     ]
     maybe = [i for i, c in enumerate(header) if c.casefold() in row_numbers and i not in words]
     cells = _read_words(path, delimiter, header, maybe)
-    words = sorted([*words, *(i for i in maybe if _number_rows(cells[header[i]]))])
+    words = sorted([*words, *(i for i in maybe if number_rows(cells[header[i]]))])
     numbers = [i for i in range(len(header)) if i not in words]
     _check_named(path, header, numbers)
     columns = _read_words(path, delimiter, header, words)
@@ -195,9 +212,19 @@ def _check_different(path: Path, header: Iterable[str], text: tuple[str, ...]) -
         )
 
 
-def _number_rows(cells: np.ndarray) -> bool:
+def number_rows(cells: np.ndarray) -> bool:
     """Whether these are whole numbers, each there once."""
-    return all(map(str.isdecimal, cells.tolist())) and np.unique(cells).size == cells.size
+    return all(map(str.isdecimal, cells.tolist())) and is_unique(cells)
+
+
+def is_numeric(cells: np.ndarray) -> bool:
+    """Whether these are all numbers."""
+    return all(map(_is_number, cells.tolist()))
+
+
+def is_unique(cells: np.ndarray) -> bool:
+    """Whether no cell is there twice."""
+    return np.unique(cells).size == cells.size
 
 
 def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:

@@ -62,6 +62,14 @@ def test_results_of_data_that_changed_since_are_made_again(tmp_path: Path) -> No
         assert then["key"] == now["key"]
         assert then["sources"] != now["sources"]
         assert then["per_class_accuracy"] != now["per_class_accuracy"]
+    other = run_unseen("bench", data, "-m", "sae", "--trials", "1", "-o", out / "bench")
+    assert other.code == 0
+    np.save(data / "features.npy", X)
+    assert run_unseen(*bench).code == 0
+    assert run_unseen("report", out / "bench", "-o", out / "page").code == 0
+    page = (out / "page" / "index.html").read_text()
+    assert "SAE" not in page, "its result is of the data before"
+    assert "1 result of data that have changed since are left out" in page
     (data / "features.npy").unlink()
     failed = run_unseen(*bench, "--json")
     assert failed.code == 1
@@ -173,6 +181,7 @@ def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Pa
         (["bench", "digits", "--tuning", "nope"], "tuning must be one of"),
         (["sweep", "n_target_atoms"], "name a data set"),
         (["sweep", "nope", "digits"], "no parameter 'nope'"),
+        (["sweep", "row_penalty", "digits", "-m", "eszsl", "--values", "0.1,abc"], "row_penalty"),
         (["sweep", "loss", "digits"], "say which values of loss"),
         (["sweep", "max_iter", "digits", "--on", "test"], "a sweep is on"),
     ],

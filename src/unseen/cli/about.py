@@ -13,7 +13,7 @@ import typer
 from unseen.cli.completion import method_names
 from unseen.cli.config import Config
 from unseen.cli.datasets import datasets as datasets
-from unseen.cli.options import Json, check_out
+from unseen.cli.options import Json, check_page_out
 from unseen.cli.output import percent, say, show, show_json, working
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
@@ -34,7 +34,7 @@ def demo(
     """
     from unseen.report.demo import SPLITS, run_demo, write_demo
 
-    check_out(out / "index.html")
+    check_page_out(out / "index.html")
     with working("training on seven digits, testing on three"):
         result = run_demo()
         page = write_demo(result, out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -22,7 +21,7 @@ from unseen.cli.checkpoint import telling_how_to_go_on
 from unseen.cli.completion import data_names, method_names
 from unseen.cli.config import Config
 from unseen.cli.models import parameters
-from unseen.cli.options import DEFAULT_METHOD, Json, Method, Set, Split
+from unseen.cli.options import DEFAULT_METHOD, Json, Method, Set, Split, check_page_out
 from unseen.cli.output import say, show, show_json
 from unseen.cli.progress import progress
 from unseen.datasets import CATALOGUE, check_exists
@@ -100,6 +99,7 @@ def bench(
         names, methods or available(), split=split, trials=trials, tuning=tuning,
         budget=budget, generalized=generalized, random_classes=random_classes,
     )  # fmt: skip
+    check_page_out(out / "tables.md", out / "tables.html")
     log = Log(out / "results.jsonl")
     before = log.records(_keys(jobs))
     with telling_how_to_go_on(log.path), progress(len(jobs), quiet=json) as advance:
@@ -150,9 +150,10 @@ def sweep(
     for name in data:
         check_exists(name)
     chosen = planned(
-        parameter, _values(values), method_name=method_name,
+        parameter, _values(values, parameter, method_name), method_name=method_name,
         fixed=parameters(method(method_name), set_), split=split, trials=trials, on=on,
     )  # fmt: skip
+    check_page_out(out / "tables.md", out / "tables.html")
     log = Log(out / "results.jsonl")
     total = len(data) * trials * len(chosen.values)
     with telling_how_to_go_on(log.path), progress(total, quiet=json) as advance:
@@ -169,14 +170,11 @@ def sweep(
     say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
-def _values(text: str) -> list[Any]:
-    values = []
-    for word in filter(None, (part.strip() for part in text.split(","))):
-        try:
-            values.append(ast.literal_eval(word))
-        except (ValueError, SyntaxError):
-            values.append(word)
-    return values
+def _values(text: str, parameter: str, method_name: str) -> list[Any]:
+    """The values to try, each as `--set` would take it."""
+    words = filter(None, (part.strip() for part in text.split(",")))
+    kind = method(method_name)
+    return [parameters(kind, [f"{parameter}={word}"])[parameter] for word in words]
 
 
 def _of_the_paper(quiet: bool) -> list[str]:

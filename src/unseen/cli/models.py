@@ -22,10 +22,10 @@ from unseen.cli.options import (
     Model,
     Set,
     Split,
-    check_columns,
     check_out,
     load_model,
     open_data,
+    with_columns,
 )
 from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
@@ -96,8 +96,7 @@ def evaluate(
     Example: unseen evaluate birds.unseen birds/
     """
     (model, names), dataset = load_model(model_file), open_data(data, split)
-    dataset = dataset.with_columns(names)
-    check_columns(model, dataset)
+    dataset = with_columns(dataset, model, names)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
         result = protocols.evaluate(model, dataset)
     if json:

@@ -14,6 +14,7 @@ from unseen.cli.config import settings_of_both
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier
+from unseen.report.page import MAKER
 from unseen.storage import load
 
 Data = Annotated[
@@ -94,11 +95,44 @@ def check_out(out: Path | None) -> None:
         raise InputError(f"cannot write {out}: permission denied in {folder}")
 
 
+def check_page_out(*paths: Path) -> None:
+    """Pages and tables may replace those that the library wrote, but no other file."""
+    for path in paths:
+        check_out(path)
+        if not os.path.exists(path):
+            continue
+        with path.open("rb") as file:
+            start = file.read(1000)
+        if start and MAKER.encode() not in start and not start.startswith(b"Made by `unseen "):
+            raise InputError(
+                f"cannot write {path}: the file is there already and was not written by unseen; "
+                "choose another folder or remove it first"
+            )
+
+
 def load_model(model_file: Path) -> tuple[ZeroShotClassifier, tuple[str, ...] | None]:
     """A model and the names of its feature columns, taken from it as it is given arrays here."""
     model = load(model_file)
     names = vars(model).pop("feature_names_in_", None)
     return model, None if names is None else tuple(map(str, names))
+
+
+def with_columns(
+    dataset: ZeroShotDataset, model: ZeroShotClassifier, names: tuple[str, ...] | None
+) -> ZeroShotDataset:
+    """The data with the columns that a model was trained on, by name where both have names."""
+    if names is None and dataset.feature_names is not None:
+        note_order()
+    dataset = dataset.with_columns(names)
+    check_columns(model, dataset)
+    return dataset
+
+
+def note_order() -> None:
+    """Say that columns are not matched by name, as a model from arrays has none."""
+    sys.stderr.write(
+        "Note: the model has no names of columns; those of the file are taken in their order\n"
+    )
 
 
 def check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:

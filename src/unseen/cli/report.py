@@ -17,9 +17,10 @@ from unseen.cli.options import (
     Json,
     Split,
     check_columns,
-    check_out,
+    check_page_out,
     load_model,
     open_data,
+    with_columns,
 )
 from unseen.cli.output import percent, say, show, show_json
 from unseen.cli.progress import progress
@@ -70,7 +71,7 @@ def report(
     Example: unseen report birds.unseen birds/ --against other.unseen --out birds-report
     """
     require("matplotlib", "report", "a report")
-    check_out(out / "index.html")
+    check_page_out(out / "index.html")
     if os.path.isdir(source):
         _check_run_options(source, data, against, images, explain)
         _report_run(source, out, json)
@@ -137,7 +138,7 @@ def _report_models(
             raise InputError(f"{file} was trained on other columns, or another order, than "
                              f"{models[0][0]}: report on one at a time")  # fmt: skip
         check_columns(model, dataset.with_columns(columns))
-    dataset = dataset.with_columns(models[0][2])
+    dataset = with_columns(dataset, models[0][1], models[0][2])
     subjects = subjects_of([(file, model) for file, model, _ in models])
     top = min(top, dataset.unseen_rows.size) or top
     total = len(subjects) * (2 if tsne_rows else 1) + SECTIONS

@@ -24,9 +24,10 @@ from unseen.cli.options import (
     Json,
     Model,
     NewClasses,
-    check_columns,
     check_out,
     load_model,
+    note_order,
+    with_columns,
 )
 from unseen.cli.output import counting, say, show, show_json, working
 from unseen.datasets import open_dataset
@@ -168,7 +169,8 @@ def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text in names:
         return [names[text]]
-    return [class_name(part.strip(), model) for part in text.split(",")]
+    (parts,) = csv.reader([text], skipinitialspace=True)
+    return [class_name(part.strip(), model) for part in parts]
 
 
 def class_name(text: str, model: ZeroShotClassifier) -> Any:
@@ -193,15 +195,13 @@ def model_and_rows(
     if os.path.exists(features):
         rows = read_rows(features, model.n_features_in_, names)
         if names is None and rows.columns is not None:
-            sys.stderr.write("Note: the model has no names of columns; those of the file are taken "
-                             "in their order\n")  # fmt: skip
+            note_order()
         if rows.unused:
             columns = listed(rows.unused)
             sys.stderr.write(f"Note: the model was not trained on column {columns}: left out\n")
         return model, rows
     dataset = open_dataset(features)
-    dataset = dataset.with_columns(names)
-    check_columns(model, dataset)
+    dataset = with_columns(dataset, model, names)
     return model, Rows(dataset.X, dataset.y, dataset.image_paths)
 
 

@@ -59,6 +59,8 @@ class ZeroShotDataset:
         if X.shape[0] != labels.size:
             extra = labels.size == X.shape[0] + 1
             hint = f"; is the first of them, {str(labels[0])!r}, a header?" if extra else ""
+            if labels.size == X.shape[0] - 1:
+                hint = "; if they are a table, is its first line a header?"
             raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels{hint}")
         check_finite(X, self.feature_names)
         self._check_split()

@@ -24,6 +24,7 @@ from unseen.datasets.row_files import (
     as_strings,
     by_rows,
     existing,
+    key_columns,
     part,
     read_feature_rows,
     read_labels,
@@ -51,6 +52,7 @@ class _Parts:
     rows: Rows | None = None
     columns: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
+    labels_by: str = ""
     files: list[Path] = field(default_factory=list)
 
 
@@ -130,7 +132,9 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
 
     def features() -> None:
         path = used(part(folder, "features", FEATURE_SUFFIXES))
-        rows = parts.rows = read_feature_rows(path)
+        beside = [folder / f"labels{s}" for s in LABEL_SUFFIXES if (folder / f"labels{s}").exists()]
+        keys = key_columns(beside[0] if len(beside) == 1 else None)
+        rows = parts.rows = read_feature_rows(path, keys=keys)
         parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
         parts.columns, parts.left_out = rows.columns, tuple(rows.beside)
 
@@ -141,9 +145,15 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            parts.y, n_left = read_labels(used(path), parts.rows)
-            if n_left:
-                findings.odd.append(f"{counted(n_left, 'line')} of {path.name} match no row")
+            read = read_labels(used(path), parts.rows)
+            parts.y, parts.labels_by = read.names, read.by
+            if read.left:
+                findings.odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
+            if read.unused:
+                findings.odd.append(
+                    f"{path.name} has column {listed(read.unused)}, which the features have not: "
+                    "labels are taken in their order"
+                )
         # Labels inside a features file that could not be read are not missing.
         elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
             part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
@@ -172,6 +182,10 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
 
     for step in (features, labels, classes, unseen, test_rows, images):
         _attempt(findings, folder, step)
+    for stem in ("unseen", "test_rows", "images"):
+        for other in sorted(folder.glob(f"{stem}.*")):
+            if other.suffix != ".txt":
+                findings.odd.append(f"{other.name} is not read; the list is called {stem}.txt")
 
 
 def _may_hold_labels(folder: Path) -> bool:
@@ -247,19 +261,28 @@ def _describe(parts: _Parts, findings: Findings) -> None:
             f"column {listed(parts.left_out)} names or numbers the rows and is left out"
         )
     findings.odd += [
-        f"column {c!r} is used as a feature, as it does not number the rows each once"
+        f"column {c!r} is used as a feature: it does not hold whole numbers, each once"
         for c in parts.columns or ()
         if c.casefold() in ROW_NUMBER_COLUMNS
     ]
     if parts.y is not None:
         n_names = np.unique(parts.y).size
-        findings.found.append(f"labels: {parts.y.size:,} labels, {n_names:,} different names")
+        met = f"by column {parts.labels_by!r}" if parts.labels_by else "in their order"
+        findings.found.append(
+            f"labels: {parts.y.size:,} labels, {n_names:,} different names, matched with rows {met}"
+        )
     if parts.classes is not None:
         table = parts.classes
         findings.found.append(
             f"class table: {table.n_classes:,} classes, each described by {table.n_attributes:,} "
             "numbers"
         )
+        findings.odd += [
+            f"column {name!r} of the class table is used as an attribute; take it out if it "
+            "numbers the classes"
+            for name in table.attributes or ()
+            if name.casefold() in ROW_NUMBER_COLUMNS
+        ]
     if parts.unseen is not None:
         findings.found.append(f"unseen classes: {listed(parts.unseen.tolist())}")
     if parts.test_rows.size:

@@ -14,7 +14,16 @@ from unseen import files
 from unseen.datasets.dataset import check_features, check_finite, in_order
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, listed, naming
-from unseen.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Table, read_table
+from unseen.tables import (
+    LABEL_COLUMNS,
+    TABLE_SUFFIXES,
+    Table,
+    column_names,
+    is_numeric,
+    is_unique,
+    number_rows,
+    read_table,
+)
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
@@ -62,7 +71,8 @@ def read_rows(
         _check_width(given, data.X, n_columns)
         return Rows(data.X, data.y, data.image_paths)
     file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
-    rows = read_feature_rows(file, names)
+    labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
+    rows = read_feature_rows(file, names, key_columns(labels_file))
     if names is not None and rows.columns is not None:
         unused = tuple(c for c in rows.columns if c not in names)
         X = in_order(rows.X, rows.columns, names, file)
@@ -73,9 +83,8 @@ def read_rows(
         _check_width(file, rows.X, n_columns)
     with naming(file):
         check_finite(rows.X, rows.columns)
-    labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels_file is not None:
-        rows = rows._replace(labels=read_labels(labels_file, rows)[0])
+        rows = rows._replace(labels=read_labels(labels_file, rows).names)
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
@@ -114,19 +123,21 @@ def part(
     return found[0] if found else None
 
 
-def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:
+def read_feature_rows(
+    path: Path, names: tuple[str, ...] | None = None, keys: tuple[str, ...] = ()
+) -> Rows:
     """Features, with labels and image paths where the file has them too.
 
     A column of a table that numbers the rows is no feature, unless it is among the `names` that a
-    model was trained on.
+    model was trained on; nor are `keys`, by which labels in another file tell the rows.
     """
-    rows = _read_arrays(path, names)
+    rows = _read_arrays(path, names, keys)
     with naming(path):
         check_features(rows.X)
     return rows
 
 
-def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
+def _read_arrays(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...]) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
@@ -134,7 +145,7 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
     if path.suffix == ".npy":
         return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
-        table = _read_feature_table(path, names)
+        table = _read_feature_table(path, names, keys)
         labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
         known = LABEL_COLUMNS + _IMAGE_COLUMNS
         beside = {c: cells for c, cells in table.text.items() if c not in known}
@@ -154,13 +165,13 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
     return Rows(X, labels, images)
 
 
-def _read_feature_table(path: Path, names: tuple[str, ...] | None) -> Table:
+def _read_feature_table(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...]) -> Table:
     """Numbers of rows are read as text: floating point would not keep all of their digits."""
     text = LABEL_COLUMNS + _IMAGE_COLUMNS
     if names is None:
-        return read_table(path, text, row_numbers=ROW_NUMBER_COLUMNS)
+        return read_table(path, text + keys, row_numbers=ROW_NUMBER_COLUMNS)
     known = {name.casefold() for name in names}
-    return read_table(path, text + tuple(n for n in ROW_NUMBER_COLUMNS if n not in known))
+    return read_table(path, text + tuple(n for n in ROW_NUMBER_COLUMNS + keys if n not in known))
 
 
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
@@ -173,25 +184,62 @@ def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((columns[n] for n in names if n in columns), None)
 
 
-def read_labels(path: Path, rows: Rows | None) -> tuple[np.ndarray, int]:
-    """The name of the class of each row, and how many names are of no row.
+class Labels(NamedTuple):
+    """The name of the class of each row.
 
-    Where their table has a column of names or numbers of the rows that the features have too, rows
-    are matched by it, else by their order.
+    by : the column that rows were matched by; "" if they were taken in their order.
+    left : how many names are of no row.
+    unused : columns that tell the rows, but that the features have not.
     """
+
+    names: np.ndarray
+    by: str = ""
+    left: int = 0
+    unused: tuple[str, ...] = ()
+
+
+def key_columns(path: Path | None) -> tuple[str, ...]:
+    """The columns of a table of labels that may tell which row a label is of."""
+    if path is None or path.suffix not in TABLE_SUFFIXES:
+        return ()
+    try:
+        return tuple(_read_label_table(path)[1])
+    except InputError:  # told when the labels themselves are read
+        return ()
+
+
+def read_labels(path: Path, rows: Rows | None) -> Labels:
+    """Labels in the order of the rows: where their table has a column of names or numbers of the
+    rows that the features have too, matched by it."""
     if path.suffix == ".txt":
-        return np.array(files.read_lines(path)), 0
+        return Labels(np.array(files.read_lines(path)))
     if path.suffix == ".npy":
-        return as_strings(files.read_npy(path)), 0
-    beside = {} if rows is None else {c.casefold(): cells for c, cells in rows.beside.items() if c}
-    table = read_table(path, LABEL_COLUMNS + _IMAGE_COLUMNS + tuple(beside), first_is_text=True)
-    label = next((c for c in LABEL_COLUMNS if c in table.text), next(iter(table.text)))
-    labels = table.text[label]
-    for column, cells in beside.items():
-        if column in table.text and column != label:
-            places = _places(cells, table.text[column], f"{path}, column {column!r}")
-            return labels[places], labels.size - places.size
-    return labels, 0
+        return Labels(as_strings(files.read_npy(path)))
+    labels, keys = _read_label_table(path)
+    beside = {} if rows is None else {c.casefold(): cells for c, cells in rows.beside.items()}
+    for column, cells in keys.items():
+        if column in beside:
+            places = _places(beside[column], cells, f"{path}, column {column!r}")
+            return Labels(labels[places], column, labels.size - places.size)
+    counting = [[str(start + k) for k in range(labels.size)] for start in (0, 1)]
+    unused = [c for c, cells in keys.items() if is_unique(cells) and cells.tolist() not in counting]
+    return Labels(labels, unused=tuple(unused))
+
+
+def _read_label_table(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Labels, and the columns beside them that hold names or numbers of rows."""
+    table = read_table(path, tuple(name.casefold() for name in column_names(path))).text
+    label = next((c for c in LABEL_COLUMNS if c in table), next(iter(table)))
+    others = {c: cells for c, cells in table.items() if c != label and c not in _IMAGE_COLUMNS}
+    words = {c: cells for c, cells in others.items() if not is_numeric(cells)}
+    if label not in LABEL_COLUMNS and words:
+        column, cells = next(iter(words.items()))
+        raise InputError(
+            f"{path}: column {column!r} holds {str(cells[0])!r}, a number was expected; if it is "
+            "the class of each row, call the column 'label'"
+        )
+    numbers = [c for c, cells in others.items() if number_rows(cells) or c in ROW_NUMBER_COLUMNS]
+    return table[label], {c: table[c] for c in others if c and (c in words or c in numbers)}
 
 
 def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
@@ -199,7 +247,7 @@ def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
     if np.array_equal(wanted, there):
         return np.arange(there.size)
     place = {name: number for number, name in enumerate(there.tolist())}
-    if len(place) < there.size or np.unique(wanted).size < wanted.size:
+    if not (is_unique(there) and is_unique(wanted)):
         raise InputError(
             f"{where} is not the same as in the features, and rows cannot be matched by it, for it "
             "holds some names twice"

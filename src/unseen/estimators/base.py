@@ -333,8 +333,8 @@ def _as_labels(y: Any, n_rows: int) -> np.ndarray:
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
     labels = as_names(y, "labels")
+    check_classification_targets(labels)
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels

@@ -65,11 +65,16 @@ pre { background: color-mix(in srgb, var(--ink) 7%, transparent); border-radius:
 """
 
 
+# By this a page tells what wrote it.
+MAKER = '<meta name="generator" content="unseen">'
+
+
 def page(title: str, body: str) -> str:
     """A whole page."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"{MAKER}\n"
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )

@@ -25,7 +25,8 @@ def write_run_report(
     run: Path, folder: Path, progress: Callable[[str], None] = lambda what: None
 ) -> Path:
     """Write index.html with all tables and sweeps of the results in `run`."""
-    records = _records(run)
+    everything = _records(run)
+    records = _of_latest_data(everything)
     swept = [r for r in records if "parameter" in r]
     measured = [r for r in records if "parameter" not in r]
     parts, commands = [], []
@@ -42,6 +43,12 @@ def write_run_report(
     parts.append(html.section("Data and machine", _provenance(records)))
     parts.append(html.section("Repeat it", html.code("\n".join(commands))))
     says = html.paragraph(f"{counted(len(records), 'result')} in {run / 'results.jsonl'}.")
+    if len(records) < len(everything):
+        says += html.paragraph(
+            f"{counted(len(everything) - len(records), 'result')} of data that have changed since "
+            "are left out.",
+            note=True,
+        )
     text = html.page(f"Results in {run.name or run}", "\n".join([says, *parts]))
     write(folder / "index.html", text.encode())
     return folder / "index.html"
@@ -65,6 +72,16 @@ def _records(run: Path) -> list[Record]:
                 "in another folder"
             )
     return records
+
+
+def _of_latest_data(records: Sequence[Record]) -> list[Record]:
+    """Without results of files that have changed since: numbers of two kinds of data under one name
+    must not stand in one table."""
+    latest = {(r["data"], r.get("split", "")): (r["time"], r["sources"]) for r in records}
+    for r in records:
+        place = r["data"], r.get("split", "")
+        latest[place] = max(latest[place], (r["time"], r["sources"]), key=lambda found: found[0])
+    return [r for r in records if latest[r["data"], r.get("split", "")][1] == r["sources"]]
 
 
 def _setting(record: Record) -> list[Any]:
