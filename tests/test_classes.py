@@ -37,8 +37,17 @@ def test_a_series_is_matched_by_its_index() -> None:
     turned = {**by_name, "tiger": by_name["tiger"][ATTRIBUTES]}
     table = ClassTable.from_dict(turned).subset(ATTRIBUTES)
     assert {n: table.vector(n).tolist() for n in VECTORS} == VECTORS
-    plain = ClassTable.from_dict({n: pd.Series(v) for n, v in VECTORS.items()})
-    assert plain.attributes is None
+    numbered = {n: pd.Series(v, index=[7, 8, 9]) for n, v in VECTORS.items()}
+    assert ClassTable.from_dict(numbered).attributes is None
+    assert ClassTable.from_dict(numbered, ATTRIBUTES).attributes == tuple(ATTRIBUTES)
+    mixed = {**numbered, "tiger": VECTORS["tiger"]}
+    assert ClassTable.from_dict(mixed).vector("zebra").tolist() == VECTORS["zebra"]
+    twice = {
+        "zebra": pd.Series([1, 2], index=["x", "x"]),
+        "cow": pd.Series([1, 2], index=["x", "y"]),
+    }
+    with pytest.raises(InputError, match="'zebra' names an attribute twice"):
+        ClassTable.from_dict(twice)
 
 
 def test_names_in_another_form_of_unicode_are_told_apart() -> None:

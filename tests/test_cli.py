@@ -160,6 +160,9 @@ def test_predictions_say_among_which_classes(folder: Path, model_file: Path) -> 
     comma = 'Heron, "Tern, [Arctic]"'
     two = run_unseen("predict", model_file, folder, "--candidates", comma, "--json")
     assert {line["class"] for line in two.json} <= {"Heron", "Tern, [Arctic]"}
+    assert_one_sentence(
+        run_unseen("predict", model_file, folder, "--candidates", 'a\nb"c'), "no class 'a"
+    )
     one = run_unseen("predict", model_file, folder, "--candidates", "Heron").out
     assert one.startswith("Predictions among 1 seen class (--candidates all for all 11)")
 

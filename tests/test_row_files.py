@@ -138,6 +138,76 @@ def test_any_column_that_both_files_have_matches_labels(folder, suffix):
     assert examine(folder).dataset is not None, "numbers that are there twice tell no rows"
 
 
+def test_the_column_that_tells_rows_best_matches_labels(folder):
+    """A column of few values does not, but must agree; nor does a number that is a feature."""
+    in_table(folder, FRAME)
+    ids, sex = [f"x{k}" for k in range(9)], list("ffmmfmfff")
+    table = FRAME.assign(id=ids, weight=range(9))[["id", *FRAME.columns, "weight"]]
+    table.assign(sex=[ord(s) for s in sex]).to_csv(folder / "features.csv", index=False)
+    mixed = [3, 1, 2, 0, 8, 7, 6, 5, 4]
+    labels = pd.DataFrame({"sex": [ord(s) for s in sex], "weight": range(9), "id": ids})
+    labels = labels.assign(label=LABELS).iloc[mixed]
+    labels.to_csv(folder / "labels.csv", index=False)
+    data = read_dataset(folder)
+    assert data.y.tolist() == LABELS
+    assert data.feature_names == (*FRAME.columns, "weight", "sex")
+
+
+@pytest.mark.parametrize("other", ["id", "image"])
+def test_what_both_files_say_of_a_row_must_agree(folder, other):
+    in_table(folder, FRAME)
+    names = pd.DataFrame({"run": list("abcdefghi"), other: [f"{k}.png" for k in range(9)]})
+    pd.concat([names["run"], FRAME, names[[other]]], axis=1).to_csv(
+        folder / "features.csv", index=False
+    )
+    names = names.assign(label=LABELS)
+    mixed = names.iloc[[3, 1, 2, 0, 8, 7, 6, 5, 4]]
+    mixed.drop(columns="run").to_csv(folder / "labels.csv", index=False)
+    assert read_dataset(folder).y.tolist() == LABELS, "matched by what is left"
+    if other == "id":
+        names.assign(run=list("bacdefghi")).to_csv(folder / "labels.csv", index=False)
+        with pytest.raises(InputError, match=r"matched by column '\w+', row 0 .* has .* here"):
+            read_dataset(folder)
+
+
+@pytest.mark.parametrize("value", ["train", 3])
+def test_a_constant_column_tells_no_rows(folder, value):
+    in_table(folder, FRAME)
+    FRAME.assign(split=value)[["split", *FRAME.columns]].to_csv(
+        folder / "features.csv", index=False
+    )
+    labels = pd.DataFrame({"split": value, "label": LABELS})
+    labels.to_csv(folder / "labels.csv", index=False)
+    check = examine(folder)
+    assert check.dataset is not None
+    assert check.dataset.y.tolist() == LABELS
+    assert any(line.endswith("matched with rows in their order") for line in check.found)
+
+
+def test_an_index_is_no_feature_and_no_name(folder):
+    """Of a shuffled frame, or of two that were put together."""
+    in_table(folder, FRAME)
+    os.remove(folder / "features.csv")
+    LABEL_FILES["txt"](folder)
+    for frame in (FRAME.set_axis([4, 4, 4, 0, 1, 2, 0, 1, 2]), FRAME.set_axis(range(9, 18))):
+        frame.to_parquet(folder / "features.parquet")
+        check_is_animals(read_dataset(folder))
+    table = TABLE.reset_index(names="name").iloc[::-1]
+    table.to_parquet(folder / "classes.parquet")
+    os.remove(folder / "classes.csv")
+    check_is_animals(read_dataset(folder))
+
+
+def test_labels_that_are_no_file_are_one_sentence(folder):
+    in_table(folder, FRAME)
+    (folder / "labels.csv").mkdir()
+    assert len(examine(folder).wrong) == 1
+    (folder / "labels.csv").rmdir()
+    (folder / "labels.csv").touch()
+    with pytest.raises(InputError, match=r"labels.csv is empty \(0 bytes\)"):
+        read_dataset(folder)
+
+
 def test_a_parquet_index_out_of_order_matches_labels(folder):
     in_table(folder, FRAME)
     os.remove(folder / "features.csv")

@@ -78,12 +78,19 @@ def flat(name: Any, vector: Any) -> np.ndarray:
         raise InputError(f"the description of class {name!r} is not a list of numbers") from error
 
 
-def named_values(vector: Any) -> Any:
-    """A pandas Series as a mapping, unless its values are only counted; others as they are."""
-    index = getattr(vector, "index", None)
-    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
-        return vector
-    return vector.to_dict()
+def named_values(vectors: dict[Any, Any]) -> dict[Any, Any]:
+    """Where every vector is a pandas Series with an index of words, mappings; else as they are."""
+    if not all(_has_words(v) for v in vectors.values()):
+        return vectors
+    for name, values in vectors.items():
+        if not values.index.is_unique:
+            raise InputError(f"the description of class {name!r} names an attribute twice")
+    return {name: values.to_dict() for name, values in vectors.items()}
+
+
+def _has_words(vector: Any) -> bool:
+    is_series = type(vector).__name__ == "Series" and hasattr(vector, "to_dict")
+    return is_series and all(isinstance(word, str) for word in vector.index)
 
 
 def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:

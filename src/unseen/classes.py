@@ -97,7 +97,7 @@ class ClassTable:
     ) -> ClassTable:
         """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series with
         an index of attributes counts as the latter."""
-        vectors = {name: named_values(v) for name, v in vectors.items()}
+        vectors = named_values(dict(vectors))
         nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
         if nested is not None:
             attributes = list(nested) if attributes is None else list(attributes)

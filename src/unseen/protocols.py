@@ -110,15 +110,12 @@ def _warn_of_other_descriptions(known: ClassTable, table: ClassTable) -> None:
     """Predictions would be made by what the model knows, the results by the data set's own."""
     if known.n_attributes != table.n_attributes:
         return  # refused when they are scored
-    others = table.with_columns_of(known)
-    changed = [
-        name
-        for name in table.names.tolist()
-        if name in known and not np.allclose(known.vector(name), others.vector(name))
-    ]
-    if changed:
+    names = np.intersect1d(known.names, table.names)
+    then, now = (t.select(names).vectors for t in (known, table.with_columns_of(known)))
+    changed = names[~np.isclose(then, now).all(axis=1)]
+    if changed.size:
         warnings.warn(
-            f"the data set describes {listed(changed)} otherwise than the model was told: the "
+            f"the data set describes {listed(changed.tolist())} otherwise than the model was told: "
             "results are by the descriptions of the data set, predictions by those of the model",
             stacklevel=3,
         )

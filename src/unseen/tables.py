@@ -50,9 +50,17 @@ def read_table(
 
 def column_names(path: Path) -> list[str]:
     """What the columns of a table are called."""
+    path = checked_path(path)
     if path.suffix == ".parquet":
         return [str(column) for column in _parquet_frame(path).columns]
-    return _head(path, _delimiter(path))[0]
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = next(csv.reader(file, delimiter=_delimiter(path)), [])
+    except UnicodeDecodeError as error:
+        raise InputError(not_utf8(path)) from error
+    except csv.Error as error:
+        raise InputError(f"{path} is not a table of text cells ({error})") from error
+    return [cell.strip() for cell in header]
 
 
 def _delimiter(path: Path) -> str:
@@ -60,7 +68,7 @@ def _delimiter(path: Path) -> str:
 
 
 def _parquet_frame(path: Path) -> Any:
-    """The columns of the file, and its index if it has a name or is not mere counting."""
+    """The columns of the file, and its index if it has a name or holds text."""
     pandas = require("pandas", "data", f"reading {path.name}")
     require("pyarrow", "data", f"reading {path.name}")
     try:
@@ -69,7 +77,7 @@ def _parquet_frame(path: Path) -> Any:
         raise InputError(
             f"{path} is not a whole .parquet file, it may be truncated ({type(error).__name__})"
         ) from error
-    if frame.index.name is not None or not frame.index.equals(pandas.RangeIndex(len(frame))):
+    if frame.index.name is not None or _is_words(frame.index):
         frame = frame.reset_index()
     if frame.empty:
         raise InputError(
@@ -82,6 +90,7 @@ def _read_parquet(
     path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
 ) -> Table:
     frame = _parquet_frame(path)
+    numbered = frame.index.to_numpy(str)
     columns = tuple(map(str, frame.columns))
     _check_different(path, columns, text)
     frame.columns = columns
@@ -97,14 +106,15 @@ def _read_parquet(
                 f"{path}: column {column!r} holds text where numbers are needed"
                 + _label_hint(columns, text)
             )
-    return Table(
-        columns=tuple(numbers),
-        numbers=frame[numbers].to_numpy(dtype=np.float64, na_value=np.nan),
-        text={
-            _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
-            for c in words
-        },
-    )
+    cells = {
+        _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
+        for c in words
+    }
+    # An index that does not merely count tells the rows, as frames that were shuffled keep theirs.
+    counts = np.array_equal(numbered, np.arange(len(frame)).astype(str))
+    if "index" in row_numbers and "index" not in columns and number_rows(numbered) and not counts:
+        cells["index"] = numbered
+    return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), cells)
 
 
 def _is_words(column: Any) -> bool:
@@ -218,8 +228,8 @@ def number_rows(cells: np.ndarray) -> bool:
 
 
 def is_numeric(cells: np.ndarray) -> bool:
-    """Whether these are all numbers."""
-    return all(map(_is_number, cells.tolist()))
+    """Whether these are all numbers, or empty."""
+    return all(map(_is_number, filter(None, cells.tolist())))
 
 
 def is_unique(cells: np.ndarray) -> bool:

@@ -14,7 +14,7 @@ from unseen.cli.config import settings_of_both
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier
-from unseen.report.page import MAKER
+from unseen.report.page import is_page
 from unseen.storage import load
 
 Data = Annotated[
@@ -103,7 +103,7 @@ def check_page_out(*paths: Path) -> None:
             continue
         with path.open("rb") as file:
             start = file.read(1000)
-        if start and MAKER.encode() not in start and not start.startswith(b"Made by `unseen "):
+        if start and not is_page(start) and not start.startswith(b"Made by `unseen "):
             raise InputError(
                 f"cannot write {path}: the file is there already and was not written by unseen; "
                 "choose another folder or remove it first"

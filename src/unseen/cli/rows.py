@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import re
@@ -169,7 +170,10 @@ def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text in names:
         return [names[text]]
-    (parts,) = csv.reader([text], skipinitialspace=True)
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part in names for part in parts):
+        with contextlib.suppress(csv.Error):
+            (parts,) = csv.reader([text], skipinitialspace=True)
     return [class_name(part.strip(), model) for part in parts]
 
 

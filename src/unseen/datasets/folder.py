@@ -13,25 +13,27 @@ import numpy as np
 from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.label_files import (
+    LABEL_SUFFIXES,
+    ROW_NUMBER_COLUMNS,
+    as_strings,
+    key_columns,
+    read_labels,
+)
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
 from unseen.datasets.row_files import (
     FEATURE_ARRAYS,
     FEATURE_SUFFIXES,
     LABEL_ARRAYS,
-    LABEL_SUFFIXES,
-    ROW_NUMBER_COLUMNS,
     Rows,
-    as_strings,
     by_rows,
     existing,
-    key_columns,
     part,
     read_feature_rows,
-    read_labels,
 )
 from unseen.datasets.sources import Sources
 from unseen.errors import InputError, counted, listed, naming, nearest
-from unseen.tables import TABLE_SUFFIXES
+from unseen.tables import TABLE_SUFFIXES, is_numeric
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
 # Rows from which the units of columns are seen, and how much larger one may be than is usual.
@@ -133,8 +135,14 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
     def features() -> None:
         path = used(part(folder, "features", FEATURE_SUFFIXES))
         beside = [folder / f"labels{s}" for s in LABEL_SUFFIXES if (folder / f"labels{s}").exists()]
-        keys = key_columns(beside[0] if len(beside) == 1 else None)
+        keys = key_columns(beside[0] if len(beside) == 1 else None, path)
         rows = parts.rows = read_feature_rows(path, keys=keys)
+        findings.odd += [
+            f"column {c!r} is in {beside[0].name} too and taken for the number of each row, not "
+            "for a feature"
+            for c, cells in rows.beside.items()
+            if c.casefold() in keys and c.casefold() not in ROW_NUMBER_COLUMNS and is_numeric(cells)
+        ]
         parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
         parts.columns, parts.left_out = rows.columns, tuple(rows.beside)
 
@@ -145,7 +153,8 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            read = read_labels(used(path), parts.rows)
+            rows = Rows(np.empty((0, 0))) if parts.rows is None else parts.rows
+            read = read_labels(used(path), rows.beside, rows.image_paths)
             parts.y, parts.labels_by = read.names, read.by
             if read.left:
                 findings.odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
@@ -364,8 +373,13 @@ def _scales(data: ZeroShotDataset) -> list[str]:
     largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
     if data.feature_names is None or spread[largest] < _DROWNS * usual:
         return []
+    name, times = data.feature_names[largest], _times(spread[largest] / usual)
     return [
-        f"column {data.feature_names[largest]!r} spreads {spread[largest] / usual:.2g} times as "
-        "far as the usual one and will decide alone: bring columns to like units, as by dividing "
-        "each by its standard deviation over the training rows"
+        f"column {name!r} spreads {times} times as far as the usual one and will decide alone: "
+        "bring columns to like units, as by dividing each by its standard deviation over the "
+        "training rows"
     ]
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"

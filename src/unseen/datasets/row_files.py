@@ -12,24 +12,20 @@ import numpy as np
 
 from unseen import files
 from unseen.datasets.dataset import check_features, check_finite, in_order
+from unseen.datasets.label_files import (
+    IMAGE_COLUMNS,
+    LABEL_SUFFIXES,
+    ROW_NUMBER_COLUMNS,
+    as_strings,
+    key_columns,
+    read_labels,
+)
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, listed, naming
-from unseen.tables import (
-    LABEL_COLUMNS,
-    TABLE_SUFFIXES,
-    Table,
-    column_names,
-    is_numeric,
-    is_unique,
-    number_rows,
-    read_table,
-)
+from unseen.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Table, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
-LABEL_SUFFIXES = (".txt", ".npy", ".csv", ".tsv", ".parquet")
 FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
-ROW_NUMBER_COLUMNS = ("id", "index", "row")
-_IMAGE_COLUMNS = ("image", "image_path")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
@@ -72,7 +68,7 @@ def read_rows(
         return Rows(data.X, data.y, data.image_paths)
     file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
     labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
-    rows = read_feature_rows(file, names, key_columns(labels_file))
+    rows = read_feature_rows(file, names, key_columns(labels_file, file))
     if names is not None and rows.columns is not None:
         unused = tuple(c for c in rows.columns if c not in names)
         X = in_order(rows.X, rows.columns, names, file)
@@ -84,7 +80,8 @@ def read_rows(
     with naming(file):
         check_finite(rows.X, rows.columns)
     if labels_file is not None:
-        rows = rows._replace(labels=read_labels(labels_file, rows).names)
+        labels = read_labels(labels_file, rows.beside, rows.image_paths)
+        rows = rows._replace(labels=labels.names)
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
@@ -146,8 +143,8 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...
         return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         table = _read_feature_table(path, names, keys)
-        labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, _IMAGE_COLUMNS)
-        known = LABEL_COLUMNS + _IMAGE_COLUMNS
+        labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, IMAGE_COLUMNS)
+        known = LABEL_COLUMNS + IMAGE_COLUMNS
         beside = {c: cells for c, cells in table.text.items() if c not in known}
         return Rows(table.numbers, labels, images, table.columns, beside)
     if path.suffix == ".mat":
@@ -167,11 +164,12 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...
 
 def _read_feature_table(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...]) -> Table:
     """Numbers of rows are read as text: floating point would not keep all of their digits."""
-    text = LABEL_COLUMNS + _IMAGE_COLUMNS
+    text = LABEL_COLUMNS + IMAGE_COLUMNS
     if names is None:
         return read_table(path, text + keys, row_numbers=ROW_NUMBER_COLUMNS)
     known = {name.casefold() for name in names}
-    return read_table(path, text + tuple(n for n in ROW_NUMBER_COLUMNS + keys if n not in known))
+    others = tuple(n for n in ROW_NUMBER_COLUMNS + keys if n not in known)
+    return read_table(path, text + others, row_numbers=others)
 
 
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
@@ -182,90 +180,3 @@ def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
 
 def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((columns[n] for n in names if n in columns), None)
-
-
-class Labels(NamedTuple):
-    """The name of the class of each row.
-
-    by : the column that rows were matched by; "" if they were taken in their order.
-    left : how many names are of no row.
-    unused : columns that tell the rows, but that the features have not.
-    """
-
-    names: np.ndarray
-    by: str = ""
-    left: int = 0
-    unused: tuple[str, ...] = ()
-
-
-def key_columns(path: Path | None) -> tuple[str, ...]:
-    """The columns of a table of labels that may tell which row a label is of."""
-    if path is None or path.suffix not in TABLE_SUFFIXES:
-        return ()
-    try:
-        return tuple(_read_label_table(path)[1])
-    except InputError:  # told when the labels themselves are read
-        return ()
-
-
-def read_labels(path: Path, rows: Rows | None) -> Labels:
-    """Labels in the order of the rows: where their table has a column of names or numbers of the
-    rows that the features have too, matched by it."""
-    if path.suffix == ".txt":
-        return Labels(np.array(files.read_lines(path)))
-    if path.suffix == ".npy":
-        return Labels(as_strings(files.read_npy(path)))
-    labels, keys = _read_label_table(path)
-    beside = {} if rows is None else {c.casefold(): cells for c, cells in rows.beside.items()}
-    for column, cells in keys.items():
-        if column in beside:
-            places = _places(beside[column], cells, f"{path}, column {column!r}")
-            return Labels(labels[places], column, labels.size - places.size)
-    counting = [[str(start + k) for k in range(labels.size)] for start in (0, 1)]
-    unused = [c for c, cells in keys.items() if is_unique(cells) and cells.tolist() not in counting]
-    return Labels(labels, unused=tuple(unused))
-
-
-def _read_label_table(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Labels, and the columns beside them that hold names or numbers of rows."""
-    table = read_table(path, tuple(name.casefold() for name in column_names(path))).text
-    label = next((c for c in LABEL_COLUMNS if c in table), next(iter(table)))
-    others = {c: cells for c, cells in table.items() if c != label and c not in _IMAGE_COLUMNS}
-    words = {c: cells for c, cells in others.items() if not is_numeric(cells)}
-    if label not in LABEL_COLUMNS and words:
-        column, cells = next(iter(words.items()))
-        raise InputError(
-            f"{path}: column {column!r} holds {str(cells[0])!r}, a number was expected; if it is "
-            "the class of each row, call the column 'label'"
-        )
-    numbers = [c for c, cells in others.items() if number_rows(cells) or c in ROW_NUMBER_COLUMNS]
-    return table[label], {c: table[c] for c in others if c and (c in words or c in numbers)}
-
-
-def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
-    """At which places of `there` the `wanted` stand."""
-    if np.array_equal(wanted, there):
-        return np.arange(there.size)
-    place = {name: number for number, name in enumerate(there.tolist())}
-    if not (is_unique(there) and is_unique(wanted)):
-        raise InputError(
-            f"{where} is not the same as in the features, and rows cannot be matched by it, for it "
-            "holds some names twice"
-        )
-    missing = next((name for name in wanted.tolist() if name not in place), None)
-    if missing is not None:
-        raise InputError(f"{where} has no {missing!r}, which the features have")
-    return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
-
-
-def as_strings(labels: Any) -> np.ndarray:
-    """Names from a file, always strings: a text file cannot tell 3 from "3"."""
-    labels = np.ravel(np.asarray(labels))
-    if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.round(labels))):
-        labels = labels.astype(np.int64)
-    if labels.dtype.kind == "S":
-        try:
-            return np.char.decode(labels, "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
-    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)

@@ -69,6 +69,11 @@ pre { background: color-mix(in srgb, var(--ink) 7%, transparent); border-radius:
 MAKER = '<meta name="generator" content="unseen">'
 
 
+def is_page(start: bytes) -> bool:
+    """Whether a file that begins so is a page of the library, of an earlier version too."""
+    return MAKER.encode() in start or f"<style>{_STYLE[:80]}".encode() in start
+
+
 def page(title: str, body: str) -> str:
     """A whole page."""
     return (

@@ -77,11 +77,10 @@ def _records(run: Path) -> list[Record]:
 def _of_latest_data(records: Sequence[Record]) -> list[Record]:
     """Without results of files that have changed since: numbers of two kinds of data under one name
     must not stand in one table."""
-    latest = {(r["data"], r.get("split", "")): (r["time"], r["sources"]) for r in records}
-    for r in records:
-        place = r["data"], r.get("split", "")
-        latest[place] = max(latest[place], (r["time"], r["sources"]), key=lambda found: found[0])
-    return [r for r in records if latest[r["data"], r.get("split", "")][1] == r["sources"]]
+    latest: dict[tuple[str, str], Record] = {}
+    for r in sorted(records, key=lambda r: r.get("time", "")):
+        latest[r["data"], r.get("split", "")] = r
+    return [r for r in records if r["sources"] == latest[r["data"], r.get("split", "")]["sources"]]
 
 
 def _setting(record: Record) -> list[Any]:
