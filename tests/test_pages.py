@@ -19,7 +19,7 @@ import typer
 import unseen
 from docs.blocks import refreshed
 from docs.docstrings import converted
-from tests.test_cli_page import assert_shows
+from tests.cli.test_page import assert_shows
 from unseen import metrics, plots
 from unseen.cli import app
 

@@ -70,7 +70,7 @@ def test_results_of_data_that_changed_since_are_made_again(tmp_path: Path) -> No
     assert run_unseen("report", out / "bench", "-o", out / "page").code == 0
     page = (out / "page" / "index.html").read_text()
     assert "SAE" not in page, "its result is of the data before"
-    assert "1 result of data that have changed since are left out" in page
+    assert "Left out, for their data have changed since: 1 result." in page
     (data / "features.npy").unlink()
     failed = run_unseen(*bench, "--json")
     assert failed.code == 1

@@ -36,3 +36,8 @@ def write_classes(path: Path, names: list[str], vectors: Any) -> Path:
         lines.writerow(["name", *(f"a{k}" for k in range(len(vectors[0])))])
         lines.writerows([n, *map(float, v)] for n, v in zip(names, vectors, strict=True))
     return path
+
+
+def tree(folder: Path) -> list[Path]:
+    """All files and folders in a folder."""
+    return sorted(folder.rglob("*"))

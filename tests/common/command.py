@@ -11,6 +11,9 @@ from unittest.mock import patch
 
 from unseen.cli import main
 
+# A closed form, where the method does not matter.
+BY_ESZSL = ["--method", "eszsl"]
+
 
 class Outcome(NamedTuple):
     """What a command left: its exit code, standard output and standard error."""

@@ -21,6 +21,7 @@ from unseen.datasets.label_files import (
     read_labels,
 )
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
+from unseen.datasets.oddities import oddities
 from unseen.datasets.row_files import (
     FEATURE_ARRAYS,
     FEATURE_SUFFIXES,
@@ -36,9 +37,6 @@ from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.tables import TABLE_SUFFIXES, is_numeric
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
-# Rows from which the units of columns are seen, and how much larger one may be than is usual.
-_LOOKED_AT = 1000
-_DROWNS = 100.0
 
 
 @dataclass
@@ -106,7 +104,7 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     if layout is None and not findings.wrong:
         _attempt(findings, path, lambda: _assemble(path, parts, findings))
     if findings.dataset is not None:
-        findings.odd += _oddities(findings.dataset)
+        findings.odd += oddities(findings.dataset)
         if findings.dataset.unseen.size == 0:
             findings.odd.append(
                 "every class of the table has training rows, so nothing is zero-shot yet: name "
@@ -153,16 +151,7 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
                 findings.odd.append(
                     f"{path.name} is used, the labels inside the features file are not"
                 )
-            rows = Rows(np.empty((0, 0))) if parts.rows is None else parts.rows
-            read = read_labels(used(path), rows.beside, rows.image_paths)
-            parts.y, parts.labels_by = read.names, read.by
-            if read.left:
-                findings.odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
-            if read.unused:
-                findings.odd.append(
-                    f"{path.name} has column {listed(read.unused)}, which the features have not: "
-                    "labels are taken in their order"
-                )
+            _use_labels(used(path), parts, findings)
         # Labels inside a features file that could not be read are not missing.
         elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
             part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
@@ -195,6 +184,20 @@ def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
         for other in sorted(folder.glob(f"{stem}.*")):
             if other.suffix != ".txt":
                 findings.odd.append(f"{other.name} is not read; the list is called {stem}.txt")
+
+
+def _use_labels(path: Path, parts: _Parts, findings: Findings) -> None:
+    """The labels of a file of their own, and what is odd about how they met the rows."""
+    rows = Rows(np.empty((0, 0))) if parts.rows is None else parts.rows
+    read = read_labels(path, rows.beside, rows.image_paths)
+    parts.y, parts.labels_by = read.names, read.by
+    if read.left:
+        findings.odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
+    if read.unused:
+        findings.odd.append(
+            f"{path.name} has column {listed(read.unused)}, which the features have not: labels "
+            "are taken in their order"
+        )
 
 
 def _may_hold_labels(folder: Path) -> bool:
@@ -325,61 +328,3 @@ def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
         notes=(f"read from {path}", *findings.odd),
         sources=sources.digests(),
     )
-
-
-def _oddities(data: ZeroShotDataset) -> list[str]:
-    """Things that do not stop the work but that a user will want to know."""
-    odd = []
-    if data.unseen.size and data.unseen_rows.size == 0:
-        odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
-    if data.unseen.size == 1:
-        odd.append(
-            "only one unseen class: every prediction among it alone is right, so accuracy tells "
-            "nothing"
-        )
-    odd += _without_rows(data)
-    odd += _scales(data)
-    vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
-    if len(vectors) < data.classes.n_classes:
-        twin = vectors[counts.argmax()]
-        twins = data.classes.names[(data.classes.vectors == twin).all(axis=1)]
-        odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
-    names, rows = np.unique(data.y[data.train_rows], return_counts=True)
-    if (rows < 3).any():
-        odd.append(f"fewer than three training rows: {listed(names[rows < 3].tolist())}")
-    return odd
-
-
-def _without_rows(data: ZeroShotDataset) -> list[str]:
-    """Classes that predictions may name and that no row measures, where others are measured."""
-    names = np.setdiff1d(data.classes.names, data.y).tolist()
-    if not names or data.unseen_rows.size == 0:
-        return []
-    return [
-        f"no rows of {listed(names)}: 'predict' may name "
-        f"{'it' if len(names) == 1 else 'them'}, 'evaluate' has nothing to measure by"
-    ]
-
-
-def _scales(data: ZeroShotDataset) -> list[str]:
-    """Rows that are all the same, and columns of a table in units that drown the others."""
-    rows = data.train_rows
-    X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
-    varies = np.ptp(X, axis=0) > 0
-    if not varies.any():
-        return ["all training rows are the same: nothing can be learned from them"]
-    size = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers are infinite
-    spread = np.where(varies, (X / size).std(axis=0) * size, 0.0)
-    largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
-    if data.feature_names is None or spread[largest] < _DROWNS * usual:
-        return []
-    name, times = data.feature_names[largest], _times(spread[largest] / usual)
-    return [
-        f"column {name!r} spreads {times} times as far as the usual one and will decide alone: "
-        "bring columns to like units, as by dividing each by its standard deviation over the "
-        "training rows"
-    ]
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"

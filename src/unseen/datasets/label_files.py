@@ -71,11 +71,11 @@ def read_labels(
     wanted = {c.casefold(): cells for c, cells in beside.items()}
     shared = [c for c in keys if c in wanted]
     unique = [c for c in shared if is_unique(keys[c]) and is_unique(wanted[c])]
-    for column in [*unique, *(c for c in shared if c not in unique)]:
+    if shared:
+        column = (unique or shared)[0]
         places = _places(wanted[column], keys[column], f"{path}, column {column!r}")
         _check_agree({c: (wanted[c], keys[c][places]) for c in shared}, path, column)
-        by = column if unique else ""
-        return Labels(labels[places], by, labels.size - places.size)
+        return Labels(labels[places], column if unique else "", labels.size - places.size)
     if image_paths is not None and images is not None and _same_names(image_paths, images):
         return Labels(labels[_places(image_paths, images, str(path))], "image")
     return Labels(labels, unused=tuple(c for c, cells in keys.items() if _tells(cells)))
@@ -134,13 +134,8 @@ def _same_names(one: np.ndarray, other: np.ndarray) -> bool:
 
 def _tells(cells: np.ndarray) -> bool:
     """Whether a column names rows, other than by counting them from the first on."""
-    if not is_unique(cells) or cells.size == 0:
-        return False
-    first = cells[0] if cells[0] in ("0", "1") else None
-    counting = first is not None and cells.tolist() == [
-        str(k) for k in range(int(first), int(first) + cells.size)
-    ]
-    return not counting
+    counts = (np.arange(start, start + cells.size).astype(str) for start in (0, 1))
+    return is_unique(cells) and not any(np.array_equal(cells, count) for count in counts)
 
 
 def as_strings(labels: Any) -> np.ndarray:

@@ -15,7 +15,7 @@ from unseen.bench.sweep import Sweep, sweep_picture, sweep_table
 from unseen.bench.variants import NUMERALS
 from unseen.errors import InputError, counted
 from unseen.report import page as html
-from unseen.report.publish import Shown, publish, write
+from unseen.report.publish import Shown, publish, replacing_figures, write
 
 Record = dict[str, Any]
 _SWEEP = ("method", "parameter", "values", "fixed", "split", "trials", "on")
@@ -35,18 +35,19 @@ def write_run_report(
         parts += [table.html() for table in tables.all_tables(group)]
         parts.append(_parameters(group))
         commands.append(_bench_command(group))
-    for k, group in enumerate(_groups(swept, lambda r: [r[f] for f in _SWEEP])):
-        sweep = _sweep(group[0])
-        progress(f"sweep of {sweep.parameter}")
-        parts.append(_swept(sweep, group, k, folder / "figures"))
-        commands.append(_sweep_command(sweep, group))
+    with replacing_figures(folder / "figures"):
+        for k, group in enumerate(_groups(swept, lambda r: [r[f] for f in _SWEEP])):
+            sweep = _sweep(group[0])
+            progress(f"sweep of {sweep.parameter}")
+            parts.append(_swept(sweep, group, k, folder / "figures"))
+            commands.append(_sweep_command(sweep, group))
     parts.append(html.section("Data and machine", _provenance(records)))
     parts.append(html.section("Repeat it", html.code("\n".join(commands))))
     says = html.paragraph(f"{counted(len(records), 'result')} in {run / 'results.jsonl'}.")
     if len(records) < len(everything):
         says += html.paragraph(
-            f"{counted(len(everything) - len(records), 'result')} of data that have changed since "
-            "are left out.",
+            "Left out, for their data have changed since: "
+            f"{counted(len(everything) - len(records), 'result')}.",
             note=True,
         )
     text = html.page(f"Results in {run.name or run}", "\n".join([says, *parts]))

@@ -10,27 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.common.birds import make_folder, write_classes
-from tests.common.command import assert_one_sentence, run_unseen
-
-# A closed form, where the method does not matter.
-BY_ESZSL = ["--method", "eszsl"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("data") / "birds")
-
-
-@pytest.fixture(scope="module")
-def model_file(folder: Path) -> Path:
-    path = folder.parent / "birds.unseen"
-    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
-    return path
-
-
-def tree(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
+from tests.common.birds import tree, write_classes
+from tests.common.command import BY_ESZSL, assert_one_sentence, run_unseen
 
 
 @pytest.mark.parametrize("command", ["fit", "tune", "predict", "retrieve", "demo"])

@@ -8,31 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import unseen
-from tests.common.birds import UNSEEN, make_folder
-from tests.common.command import assert_one_sentence, run_unseen
-
-# A closed form, where the method does not matter.
-BY_ESZSL = ["--method", "eszsl"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("data") / "birds")
-
-
-@pytest.fixture(scope="module")
-def X(folder: Path) -> np.ndarray:
-    return np.load(folder / "features.npy")
-
-
-@pytest.fixture(scope="module")
-def model_file(folder: Path) -> Path:
-    path = folder.parent / "birds.unseen"
-    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
-    return path
+from tests.common.birds import UNSEEN
+from tests.common.command import BY_ESZSL, assert_one_sentence, run_unseen
 
 
 def test_feature_columns_are_matched_by_name(folder: Path, tmp_path: Path, X: np.ndarray) -> None:

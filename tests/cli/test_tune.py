@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,32 +10,9 @@ import numpy as np
 import pytest
 
 import unseen
-from tests.common.birds import SEEN, UNSEEN, make_folder
-from tests.common.command import assert_one_sentence, run_unseen
-from unseen import ESZSL, ClassTable
-
-# A closed form, where the method does not matter.
-BY_ESZSL = ["--method", "eszsl"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("data") / "birds")
-
-
-@pytest.fixture(scope="module")
-def X(folder: Path) -> np.ndarray:
-    return np.load(folder / "features.npy")
-
-
-@pytest.fixture(scope="module")
-def expected(folder: Path, X: np.ndarray) -> Any:
-    """The model that the library makes of the same files, read here by other means."""
-    with (folder / "classes.csv").open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))[1:]
-    vectors = [[float(cell) for cell in line[1:]] for line in lines]
-    table = ClassTable([line[0] for line in lines], vectors)
-    return ESZSL().fit(X[:56], np.repeat(SEEN, 7), classes=table)
+from tests.common.birds import SEEN, UNSEEN
+from tests.common.command import BY_ESZSL, assert_one_sentence, run_unseen
+from unseen import ESZSL
 
 
 def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any, X: Any) -> None:

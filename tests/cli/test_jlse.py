@@ -15,17 +15,12 @@ import numpy as np
 import pytest
 
 import unseen
-from tests.common.birds import UNSEEN, make_folder
+from tests.common.birds import UNSEEN
 from tests.common.command import assert_one_sentence, run_unseen
 from unseen import JLSE, blocks, evaluate, files, read_dataset
 
 SETTINGS = {"n_target_atoms": 8, "block_tol": 0.05, "max_iter": 1}
 OPTIONS = [word for k, v in SETTINGS.items() for word in ("--set", f"{k}={v}")]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("data") / "birds")
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +35,6 @@ def model_file(folder: Path) -> Path:
 def expected(folder: Path) -> JLSE:
     data = read_dataset(folder)
     return JLSE(**SETTINGS).fit(*data.training_set(), classes=data.classes)
-
-
-@pytest.fixture(scope="module")
-def X(folder: Path) -> np.ndarray:
-    return np.load(folder / "features.npy")
 
 
 def test_fit_and_predict_through_files_equal_the_library_to_the_bit(

@@ -16,29 +16,9 @@ import pytest
 import scipy.io
 
 import unseen
-from tests.common.birds import SEEN, UNSEEN, make_folder, write_classes, write_lines
-from tests.common.command import assert_one_sentence, run_unseen
+from tests.common.birds import SEEN, UNSEEN, tree, write_classes, write_lines
+from tests.common.command import BY_ESZSL, assert_one_sentence, run_unseen
 from unseen.cli import models
-
-# A closed form, where the method does not matter.
-BY_ESZSL = ["--method", "eszsl"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("data") / "birds")
-
-
-@pytest.fixture(scope="module")
-def model_file(folder: Path) -> Path:
-    path = folder.parent / "birds.unseen"
-    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
-    return path
-
-
-def tree(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
-
 
 # -- data sets that cannot be used --------------------------------------------------------------
 

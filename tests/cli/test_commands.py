@@ -16,46 +16,17 @@ import numpy as np
 import pytest
 
 import unseen
-from tests.common.birds import SEEN, UNSEEN, make_folder, write_classes
-from tests.common.command import Outcome, assert_one_sentence, run_unseen
+from tests.common.birds import SEEN, UNSEEN, write_classes
+from tests.common.command import BY_ESZSL, Outcome, assert_one_sentence, run_unseen
 from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
 from unseen.cli import main
 from unseen.cli import tune as tune_command
 from unseen.cli.output import show, show_json
 
-# A closed form, where the method does not matter.
-BY_ESZSL = ["--method", "eszsl"]
 COMMANDS = [
     "demo", "check", "fit", "tune", "predict", "retrieve", "explain", "evaluate", "bench", "sweep",
     "methods", "datasets",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("data") / "birds")
-
-
-@pytest.fixture(scope="module")
-def X(folder: Path) -> np.ndarray:
-    return np.load(folder / "features.npy")
-
-
-@pytest.fixture(scope="module")
-def model_file(folder: Path) -> Path:
-    path = folder.parent / "birds.unseen"
-    assert run_unseen("fit", folder, *BY_ESZSL, "--out", path).code == 0
-    return path
-
-
-@pytest.fixture(scope="module")
-def expected(folder: Path, X: np.ndarray) -> Any:
-    """The model that the library makes of the same files, read here by other means."""
-    with (folder / "classes.csv").open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))[1:]
-    vectors = [[float(cell) for cell in line[1:]] for line in lines]
-    table = ClassTable([line[0] for line in lines], vectors)
-    return ESZSL().fit(X[:56], np.repeat(SEEN, 7), classes=table)
 
 
 # -- help and lists -----------------------------------------------------------------------------

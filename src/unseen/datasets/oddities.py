@@ -1,0 +1,70 @@
+"""What does not stop the work with a data set, but what its user will want to know."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen.datasets.dataset import ZeroShotDataset
+from unseen.errors import listed
+
+# Rows from which the units of columns are seen, and how much larger one may be than is usual.
+_LOOKED_AT = 1000
+_DROWNS = 100.0
+
+
+def oddities(data: ZeroShotDataset) -> list[str]:
+    """Each in a sentence."""
+    odd = []
+    if data.unseen.size and data.unseen_rows.size == 0:
+        odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
+    if data.unseen.size == 1:
+        odd.append(
+            "only one unseen class: every prediction among it alone is right, so accuracy tells "
+            "nothing"
+        )
+    odd += _without_rows(data)
+    odd += _scales(data)
+    vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
+    if len(vectors) < data.classes.n_classes:
+        twin = vectors[counts.argmax()]
+        twins = data.classes.names[(data.classes.vectors == twin).all(axis=1)]
+        odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
+    names, rows = np.unique(data.y[data.train_rows], return_counts=True)
+    if (rows < 3).any():
+        odd.append(f"fewer than three training rows: {listed(names[rows < 3].tolist())}")
+    return odd
+
+
+def _without_rows(data: ZeroShotDataset) -> list[str]:
+    """Classes that predictions may name and that no row measures, where others are measured."""
+    names = np.setdiff1d(data.classes.names, data.y).tolist()
+    if not names or data.unseen_rows.size == 0:
+        return []
+    return [
+        f"no rows of {listed(names)}: 'predict' may name "
+        f"{'it' if len(names) == 1 else 'them'}, 'evaluate' has nothing to measure by"
+    ]
+
+
+def _scales(data: ZeroShotDataset) -> list[str]:
+    """Rows that are all the same, and columns of a table in units that drown the others."""
+    rows = data.train_rows
+    X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
+    varies = np.ptp(X, axis=0) > 0
+    if not varies.any():
+        return ["all training rows are the same: nothing can be learned from them"]
+    size = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers are infinite
+    spread = np.where(varies, (X / size).std(axis=0) * size, 0.0)
+    largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
+    if data.feature_names is None or spread[largest] < _DROWNS * usual:
+        return []
+    name, times = data.feature_names[largest], _times(spread[largest] / usual)
+    return [
+        f"column {name!r} spreads {times} times as far as the usual one and will decide alone: "
+        "bring columns to like units, as by dividing each by its standard deviation over the "
+        "training rows"
+    ]
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"
