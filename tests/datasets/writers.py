@@ -134,6 +134,11 @@ def write_cub(folder: Path, order: Any = range(5)) -> Path:
     return folder
 
 
+def touch(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"a picture")
+
+
 def assert_is_animals(data: Any, spelled: Any = str) -> None:
     """Every row has its class, every class its description, whatever the files' order."""
     np.testing.assert_array_equal(data.X, X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | No
     """The picture of each row below `folder`, empty where there is none; None if there are none.
 
     Public files keep the paths of the machine that made them, so only what follows the folder of
-    all pictures is looked up.
+    all pictures is looked up. A path that leads out of that folder has no picture: a report shows
+    pictures, and the files of a stranger must not choose which of the reader's own it shows.
     """
     roots = [folder / name for name in _FOLDERS if (folder / name).is_dir()]
     if paths is None or not roots:
@@ -26,5 +28,7 @@ def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | No
 def _picture(roots: list[Path], path: str) -> str:
     for name in _FOLDERS:
         path = path.rpartition(f"/{name}/")[2]
+    if os.path.isabs(path) or ".." in re.split(r"[\\/]", path):
+        return ""
     places = (os.path.join(root, path) for root in roots)
-    return next((place for place in places if os.path.exists(place)), "")
+    return next((place for place in places if os.path.isfile(place)), "")
