@@ -136,7 +136,7 @@ def test_the_list_knows_what_is_there_and_where_to_get_the_rest(root):
     assert "30 x 7; 4; 3 / 2 (proposed)" in text
     assert "30; 4; 5 in all; no features" in text
     for benchmark in CATALOGUE:
-        assert benchmark.home in text
+        assert (benchmark.home or benchmark.get) in text
 
 
 def test_the_list_survives_broken_files(root):

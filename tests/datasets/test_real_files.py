@@ -108,6 +108,68 @@ def test_animals(data_folder):
     assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == expected
 
 
+@pytest.fixture(scope="module")
+def awa35(data_folder):
+    if not (data_folder / "AWA35" / "efflite0.npz").is_file():
+        pytest.skip(f"no AWA35/efflite0.npz in {data_folder}")
+    return data_folder / "AWA35"
+
+
+def test_other_photographs_of_animals(awa35):
+    data = open_dataset("AWA35")
+    stored = np.load(awa35 / "efflite0.npz")
+    assert (data.name, data.X.dtype) == ("AWA35 efflite0", np.float32)
+    np.testing.assert_array_equal(data.X, stored["features"])
+    names, counts = np.unique(data.y, return_counts=True)
+    assert names.tolist() == sorted(data.classes.names)
+    assert counts.tolist() == [60] * 35
+    # The folder of a photograph is the name that it was found under.
+    found_as = dict(zip(stored["classes"], stored["source_classes"], strict=True))
+    folders = [path.split("/")[-2] for path in stored["files"]]
+    assert folders == [found_as[name] for name in data.y]
+    assert noted(data, "4 classes with images found under a near name: grizzly+bear (bear), hump")
+    assert noted(data, "unseen in SS: humpback+whale")
+    assert noted(data, "german+shepherd, chihuahua, collie; seen in every split")
+
+
+def test_one_of_the_other_photographs_is_there_under_two_names(awa35):
+    """As docs/datasets.md says."""
+    data = open_dataset("AWA35")
+    assert np.unique(data.X, axis=0).shape[0] == data.y.size - 1
+    np.testing.assert_array_equal(data.X[1336], data.X[1813])
+    assert data.y[[1336, 1813]].tolist() == ["rat", "mouse"]
+
+
+def test_other_photographs_have_attributes_and_splits_of_the_animals(data_folder, awa35):
+    """Both come by name from the files of AWA1, whose classes are in another order."""
+    data, animals = open_dataset("AWA35"), data_folder / "AWA1"
+    if not (animals / "classes.txt").is_file():
+        pytest.skip(f"no AWA1 in {data_folder}")
+    rows = {name: row for row, name in enumerate(words(animals / "classes.txt"))}
+    matrix = np.loadtxt(animals / "predicate-matrix-continuous.txt")
+    published = matrix[[rows[name] for name in data.classes.names]]
+    known = published != -1
+    np.testing.assert_allclose(data.classes.vectors[known], published[known], rtol=1e-6)
+    assert (data.classes.vectors >= 0).all()
+    assert data.classes.attributes == tuple(words(animals / "predicates.txt"))
+    assert (data.split, list(data.splits)) == ("SS", ["SS", "PS"])
+    for split, file, n in (("SS", "testclasses.txt", 9), ("PS", "ps_testclasses.txt", 6)):
+        unseen = open_dataset("AWA35", split).unseen
+        assert unseen.tolist() == sorted(set(lines(animals / file)) & set(data.classes.names))
+        assert unseen.size == n
+
+
+def test_other_photographs_are_shown_for_unseen_classes_alone(awa35):
+    data = open_dataset("AWA35")
+    if not (awa35 / "thumbs").is_dir():
+        pytest.skip(f"no pictures in {awa35}")
+    assert data.image_paths is not None
+    shown = np.flatnonzero(data.image_paths != "")
+    proposed = data.with_split("PS")
+    np.testing.assert_array_equal(shown, np.union1d(data.unseen_rows, proposed.unseen_rows))
+    assert all(path.startswith(str(awa35 / "thumbs")) for path in data.image_paths[shown])
+
+
 @pytest.mark.parametrize(
     ("name", "classes", "attributes", "rows"),
     [("CUB", 200, 312, 11788), ("AWA1", 50, 85, 30475), ("AWA2", 50, 85, 37322),

@@ -139,6 +139,31 @@ def touch(path: Path) -> None:
     path.write_bytes(b"a picture")
 
 
+def bundle_content(**changes: Any) -> dict[str, Any]:
+    """A data set in one file: oxen were found as yaks, rats come from elsewhere."""
+    content = {
+        "features": X,
+        "labels": (LABELS - 1).astype(np.int16),
+        "classes": np.array(ANIMALS),
+        "attributes_continuous": VECTORS,
+        "attributes_binary": (VECTORS > 45).astype(np.float32),
+        "predicates": np.array(ATTRIBUTES),
+        "unseen_PS": np.array([1, 2]),
+        "unseen_SS": np.array([4, 1]),
+        "files": np.array(paths(root="")),
+        "name_match": np.array(["exact", "near", "exact", "exact", "exact"]),
+        "source_classes": np.array(["bear", "yak", "whale", "rat", "zebra"]),
+        "source": np.array(["zoo", "zoo", "zoo", "cellar", "zoo"]),
+    }
+    return {k: v for k, v in (content | changes).items() if v is not None}
+
+
+def write_bundle(folder: Path, name: str = "pooled.npz", **changes: Any) -> Path:
+    folder.mkdir(exist_ok=True, parents=True)
+    np.savez(folder / name, **bundle_content(**changes))
+    return folder
+
+
 def assert_is_animals(data: Any, spelled: Any = str) -> None:
     """Every row has its class, every class its description, whatever the files' order."""
     np.testing.assert_array_equal(data.X, X)

@@ -77,8 +77,8 @@ def _show_published(published: dict[str, dict[str, Any]]) -> None:
             say(f"{name}: {known['problem']}")
     say("Where to get them (docs/datasets.md says which files go where):")
     for benchmark in CATALOGUE:
-        say(f"  {benchmark.name}, {benchmark.what}: {benchmark.home}")
-    say(f"  For all of them {CATALOGUE[0].get}")
+        say(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
+    say(f"  For all with a home page: {CATALOGUE[0].get}")
 
 
 def _paper(row: dict[str, Any] | None) -> str:

@@ -33,10 +33,10 @@ class PaperRow(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """A data set that others publish: its names, its line in the paper, and its home page.
+    """A data set known by name: what it is, its line in the paper, and its home page.
 
     `folders` are names its folder may have; `variants` are feature files without their suffix,
-    empty for whatever features the folder has.
+    empty for whatever features the folder has. `home` is empty for one that has no page.
     """
 
     name: str
@@ -67,6 +67,14 @@ CATALOGUE = (
         None,
         "https://cvml.ista.ac.at/AwA2/",
         ("AWA2", "AwA2", "Animals_with_Attributes2"),
+    ),
+    Benchmark(
+        "AWA35", "35 animals, 60 photographs each, EfficientNet-Lite0 features",
+        None,
+        "",
+        ("AWA35",),
+        get="classes and attributes of Animals with Attributes on other photographs, not for "
+        "download; docs/datasets.md says what its one file holds",
     ),
     Benchmark(
         "SUN", "SUN Attribute",
@@ -137,6 +145,8 @@ def read_entry(path: Path, outline: bool = False) -> ZeroShotDataset:
     """The data set in a folder that was found; an outline reads no features."""
     layout = find_layout(path)
     if layout is None:
+        for file in path.glob("*.npz") if path.is_dir() else (path,):
+            files.shapes(file)  # a file that is broken says so
         raise InputError(f"{path} is in no layout that is known; docs/datasets.md shows them")
     return read_layout(path, layout, outline)
 

@@ -75,20 +75,21 @@ def read_feature_file(path: Path, sources: Sources, outline: bool = False) -> Fe
     return rows._replace(labels=labels)
 
 
-def _zeros(shape: tuple[int, ...]) -> np.ndarray:
+def stand_in(shape: tuple[int, ...]) -> np.ndarray:
     """Zeros that stand for an array of this shape and take no memory."""
     return np.broadcast_to(np.float32(0), shape)
 
 
-def whole_numbers(values: Any, what: str) -> np.ndarray:
-    """Label or row numbers, counted from 1 and often stored as floating point, as integers."""
+def whole_numbers(values: Any, what: str, first: int = 1) -> np.ndarray:
+    """Label or row numbers counted from `first`, often stored as floating point, as integers."""
     values = np.ravel(np.asarray(values))
-    if values.dtype.kind not in "iuf" or not np.all(values == np.round(values)):
-        raise InputError(f"{what} must be whole numbers counted from 1")
-    if values.size and values.min() < 1:
+    is_number = values.dtype.kind in "iuf" and np.all(np.isfinite(values))
+    if not is_number or not np.all(values == np.round(values)):
+        raise InputError(f"{what} must be whole numbers counted from {first}")
+    if values.size and values.min() < first:
         place = int(values.argmin())
         raise InputError(
-            f"{what} must be counted from 1, but there is {values[place]:g} at place {place} "
+            f"{what} must be counted from {first}, but there is {values[place]:g} at place {place} "
             "(counted from 0)"
         )
     return values.astype(np.int64)
@@ -98,7 +99,7 @@ def _read_npz(path: Path, sources: Sources, outline: bool) -> FeatureRows:
     small = [*_LABELS, *_IMAGES, "mean_projected"]
     arrays: dict[str, Any] = files.read_npz(path, small if outline else [*small, *_X])
     if outline:
-        arrays |= {k: _zeros(shape) for k, shape in files.shapes(path).items() if k in _X}
+        arrays |= {k: stand_in(shape) for k, shape in files.shapes(path).items() if k in _X}
     X = files.pick(arrays, _X, path, "features")
     mean = arrays.get("mean_projected")
     if mean is not None and not outline:
@@ -117,7 +118,7 @@ def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
             sources.use_path(beside)
             labels = files.read_npy(beside) if beside.suffix == ".npy" else read_numbers(beside)
             break
-    return FeatureRows(_zeros(X.shape) if outline else X, labels, None)
+    return FeatureRows(stand_in(X.shape) if outline else X, labels, None)
 
 
 def _read_mat(path: Path, sources: Sources, outline: bool) -> FeatureRows:
@@ -125,7 +126,7 @@ def _read_mat(path: Path, sources: Sources, outline: bool) -> FeatureRows:
     small = [*_LABELS, *_IMAGES]
     arrays = files.read_mat(path, small if outline else [*small, *_X])
     if outline:
-        arrays |= {k: _zeros(shape) for k, shape in files.shapes(path).items() if k in _X}
+        arrays |= {k: stand_in(shape) for k, shape in files.shapes(path).items() if k in _X}
     X, labels = files.pick(arrays, _X, path, "features"), _any(arrays, _LABELS)
     if X.ndim == 2 and (labels is None or X.shape[1] == np.size(labels)):
         X = X.T
@@ -143,7 +144,7 @@ def _read_awa2(path: Path, sources: Sources, outline: bool) -> FeatureRows:
     labels = read_numbers(sources.use_path(folder / f"{stem}labels.txt"))
     images = folder / f"{stem}filenames.txt"
     names = files.read_lines(sources.use_path(images)) if images.exists() else None
-    X = _zeros((labels.size, _width(path))) if outline else _read_lines(path, labels.size)
+    X = stand_in((labels.size, _width(path))) if outline else _read_lines(path, labels.size)
     return FeatureRows(X, labels, None if names is None else np.array(names))
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unseen import files
 from unseen.datasets.apy import read_apy
 from unseen.datasets.awa import read_awa
+from unseen.datasets.bundle import find_bundle, is_bundle, read_bundle
 from unseen.datasets.cub import read_cub
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
@@ -20,10 +21,11 @@ _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """A reader, and the files of which one tells its folders from others."""
+    """A reader, the files of which one tells its folders from others, and how to find features."""
 
     read: Callable[..., ZeroShotDataset]
     markers: tuple[str, ...]
+    find: Callable[[Path], Path] = find_features
 
 
 # The data sets' own files come first: the split file of Xian et al. often lies beside them.
@@ -34,24 +36,31 @@ LAYOUTS = (
     Layout(read_apy, ("apascal_train.txt",)),
     Layout(read_xlsa17, ("att_splits.mat",)),
 )
+# Known by what is in it, under whatever name.
+BUNDLE = Layout(read_bundle, (), find_bundle)
 
 
 def find_layout(path: Path) -> Layout | None:
     """The layout of a folder, or of the folder that a feature file lies in; None if unknown."""
+    if is_bundle(path):
+        return BUNDLE
     folder = path if path.is_dir() else _folder_of(path)
     if any((folder / f"classes.{suffix}").exists() for suffix in _OWN_CLASSES):
         return None  # a user's own folder
     if path.suffix == ".npz" and _is_archive(path):
         return None
     markers = ((layout, marker) for layout in LAYOUTS for marker in layout.markers)
-    return next((layout for layout, marker in markers if (folder / marker).exists()), None)
+    found = next((layout for layout, marker in markers if (folder / marker).exists()), None)
+    if found is None and path.is_dir() and any(map(is_bundle, path.glob("*.npz"))):
+        return BUNDLE
+    return found
 
 
 def read_layout(path: Path, layout: Layout, outline: bool = False) -> ZeroShotDataset:
     """Read a folder, or one feature file of it, in a layout that was found before."""
     folder = path if path.is_dir() else _folder_of(path)
     with naming(folder):
-        features = find_features(folder) if path.is_dir() else path
+        features = layout.find(folder) if path.is_dir() else path
         # Features in a .mat file come from the same archive as the split file and share its order.
         if features.suffix == ".mat" and (folder / "att_splits.mat").exists():
             return read_xlsa17(folder, features, outline)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen import files
+from unseen.datasets.bundle import is_bundle
 from unseen.datasets.dataset import check_features, check_finite, in_order
 from unseen.datasets.label_files import (
     IMAGE_COLUMNS,
@@ -61,7 +62,7 @@ def read_rows(
     put into their order, and what the model does not know is left out.
     """
     given = existing(path)
-    layout = find_layout(given) if given.is_dir() else None
+    layout = find_layout(given) if given.is_dir() or is_bundle(given) else None
     if layout is not None:
         data = read_layout(given, layout)
         _check_width(given, data.X, n_columns)
