@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.classes import ClassTable
+from unseen.inference.decision import decision_scores
+from unseen.model.latent import LatentModel
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class AttributeSupport:
 class Explanation:
     """The similarity z_s' W z_t + b of one row with one class, taken apart.
 
-    `score` is what `similarities` gives: beside the similarity it counts what belongs to the class
-    as a whole, its offset and the fit of its description.
+    `score` is what `similarities` gives: `match`, the log p_W of a match at this similarity, and
+    what belongs to the class as a whole, the fit of its description or an offset.
 
     `links` are the strongest single terms; `atoms` the terms summed over target atoms, which say
     which known classes the evidence comes through; `attributes` the attributes that speak for
@@ -55,16 +57,17 @@ class Explanation:
     score: float
     similarity: float
     bias: float
+    match: float
     atoms: tuple[AtomSum, ...]
     links: tuple[Link, ...]
     attributes: tuple[AttributeSupport, ...]
 
     def __str__(self) -> str:
-        whole = self.score - self.similarity
+        bias = f", of it the bias {self.bias:.3f}" if self.bias else ""
         lines = [
             f"{self.name}: score {self.score:.3f}",
-            f"  {self.similarity:+8.3f}  similarity, of it the bias {self.bias:.3f}",
-            f"  {whole:+8.3f}  for the class as a whole",
+            f"  {self.match:+8.3f}  for the similarity, which is {self.similarity:.3f}{bias}",
+            f"  {self.score - self.match:+8.3f}  for the class as a whole",
         ]
         lines += ["", "through source atoms"]
         lines += [f"  {a.contribution:+8.3f}  {a.source_atom}" for a in self.atoms]
@@ -85,9 +88,7 @@ def explain(
     score: float,
     source_code: np.ndarray,
     target_code: np.ndarray,
-    W: np.ndarray,
-    bias: float,
-    B: np.ndarray,
+    model: LatentModel,
     description: np.ndarray,
     seen: ClassTable,
     top: int,
@@ -96,24 +97,29 @@ def explain(
 
     A source atom that began as a seen class bears its name. The row calls for W z_t in the space
     of source atoms, so for B W z_t in the space of attributes; the support of an attribute is that
-    times the (scaled) description of the class: a reading aid, not a share of the score.
+    times what the (scaled) description has above that of the average seen class: a reading aid,
+    not a share of the score.
     """
+    W = model.W
+    above = description - model.describe(seen.vectors).mean(axis=0)
     terms = source_code[:, None] * W * target_code
     atoms = _atom_names(W.shape[0], seen)
     by_atom = terms.sum(axis=1)
     strongest = np.argsort(-np.abs(terms), axis=None, kind="stable")[:top]
     links = zip(*np.unravel_index(strongest, terms.shape), strict=True)
-    support = (B @ (W @ target_code)) * description
+    support = (model.B @ (W @ target_code)) * above
+    similarity = by_atom.sum() + model.b
     attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
     return Explanation(
         name=str(name),
         score=score,
-        similarity=float(by_atom.sum() + bias),
-        bias=float(bias),
+        similarity=float(similarity),
+        bias=model.b,
+        match=float(decision_scores(np.array([similarity]), model.loss, model.link)[0]),
         atoms=tuple(AtomSum(atoms[k], float(by_atom[k])) for k in _largest(by_atom, top)),
         links=tuple(Link(atoms[s], int(t), float(terms[s, t])) for s, t in links),
         attributes=tuple(
-            AttributeSupport(attributes[m], bool(description[m] > 0), float(support[m]))
+            AttributeSupport(attributes[m], bool(above[m] > 0), float(support[m]))
             for m in _largest(support, top)
         ),
     )

@@ -15,7 +15,6 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import float_types
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.inference.latent import TestTime
 from unseen.inference.threshold import GOALS, METHODS, best_threshold, fit_curve, on_curve
 from unseen.pair_labels import pair_labels
 from unseen.pair_splits import KINDS, cold_start_splits
@@ -62,8 +61,7 @@ class PairMatching(ResumableClassifier):
             target, label), the first two counted from 0. Where sources or targets have names
             (S a table, X a DataFrame), a DataFrame of labels is matched with them by name, and
             the list may name sources.
-        weights : of the pairs, in the form of Y. `positive_weight` comes on top of it; `balance`
-            has no meaning here.
+        weights : of the pairs, in the form of Y. `positive_weight` comes on top of them.
         disjoint : no source met later matches a target of training, and no target met later a
             source of training, as with people in re-identification. Only then are later ones
             embedded by Algorithm 4, whose premise this is, and scored by the decision chosen;
@@ -73,10 +71,6 @@ class PairMatching(ResumableClassifier):
 
         Labels are kept as an N x C array of one byte a pair, with weights as floats.
         """
-        if self.early_stopping:  # pyright: ignore[reportAttributeAccessIssue]
-            raise InputError("early_stopping holds out classes, which pairs have not: set it False")
-        if self.ranking:  # pyright: ignore[reportAttributeAccessIssue]
-            raise InputError("ranking is for rows of classes, which pairs have not: set it to 0")
         given, X = X, validate_data(self, X, dtype=float_types(X))
         labels = labels_of_pairs(S, given, Y, weights, X.dtype)
         table, named = as_sources(S)
@@ -100,11 +94,11 @@ class PairMatching(ResumableClassifier):
     def predict_pairs(self, S: Any, X: Any, threshold: float | None = None) -> np.ndarray:
         """+1 where F(x_s, x_t) ≥ θ and -1 elsewhere (Eq. 1), N' x C'.
 
-        θ is `threshold`, or what `calibrate` has learned; without either it is 0, where p_W calls
-        both answers as likely.
+        θ is `threshold`, or what `calibrate` has learned; without either it is the score where p_W
+        calls both answers as likely.
         """
         scores = self.score_pairs(S, X)
-        learned = vars(self).get("pair_threshold_", 0.0)
+        learned = vars(self).get("pair_threshold_", self._even_score())
         return np.where(scores >= (learned if threshold is None else threshold), 1, -1)
 
     def pair_probabilities(self, S: Any, X: Any) -> np.ndarray:
@@ -179,7 +173,11 @@ class PairMatching(ResumableClassifier):
         scores = copy.score_pairs(S[split.test_sources], X[split.test_targets])
         return test[test != 0], scores[test != 0]
 
-    # -- what JLSE asks -------------------------------------------------------------------------
+    # -- what a method asks ---------------------------------------------------------------------
+
+    def _even_score(self) -> float:
+        """The score at which a match is as likely as none."""
+        return 0.0
 
     @property
     def _has_pairs(self) -> bool:
@@ -188,12 +186,6 @@ class PairMatching(ResumableClassifier):
     def _forget_pairs(self) -> None:
         for name in ("pairs_", "pair_threshold_", "pair_curve_"):
             vars(self).pop(name, None)
-
-    def _for_pairs(self, choices: TestTime) -> TestTime:
-        """The choices of test time; without the premise of Algorithm 4, without Algorithm 4."""
-        if not self._has_pairs or self.pairs_["disjoint"]:
-            return choices
-        return choices._replace(away=None, decision=1)
 
     def _known_sources(self, table: ClassTable) -> np.ndarray:
         """The number of the one source of training with the same vector, or -1."""

@@ -1,131 +1,133 @@
-"""Embedding at test time: by the data fit alone ("init."), or by Algorithm 4.
+"""Algorithm 4: test-time embedding that knows that nothing unseen matches anything seen.
 
-Algorithm 4 uses that a class that is revealed at test time has no training row, and that a row of
-such a class belongs to no seen class: all its pairs with training data are negative.
+A class that is revealed at test time has no training row, and a row of such a class belongs to no
+seen class: all their pairs with training data are negative.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
-from unseen.model.objective import Codes
-from unseen.model.terms import similarity_scores
-from unseen.pair_labels import is_negative
-from unseen.solvers.source_codes import fit_source_codes, fit_source_codes_with_pairs
-from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
+from unseen.checks import check_number, check_positive
+from unseen.inference.scorer import Scorer, Testing, check_fits
+from unseen.model.latent import LatentModel
+from unseen.solvers.source_codes import fit_source_codes_with_pairs
+from unseen.solvers.target_codes import TargetSolver
+from unseen.threads import threads_for
 
 # Rows from which quantiles of scores are taken.
 SAMPLE = 3000
+_LEVEL = 0.98
 
 
-class Away(NamedTuple):
-    """How Algorithm 4 pushes unseen classes and rows away from the training data.
+class Algorithm4(Testing):
+    """Test-time estimation of codes (Algorithm 4).
 
-    source_fit, target_fit : λ2s and λ2t at test time, against a hinge of the weight of training.
-    weight : ω of a negative pair in training.
-    bias : the b of its hinges; see `margin_bias`.
-    offset : how much of its level an unseen class loses; see `class_levels`.
+        z_i' <- argmax log p_B(z | x_i') + Σ_j log p_W(-1 | z, z_j)        over training rows j
+        z_j' <- argmax log p_D(z | x_j') + Σ_i log p_W(-1 | z_i, z)        over seen classes i
+
+    Pairs weigh what a negative pair weighs in J. Rows meet the seen classes, where these are among
+    the candidates, with the code of the data fit: of them the premise does not hold.
+
+    Parameters
+    ----------
+    source_fit, target_fit : λ2s and λ2t; None for those of training, as in the paper. λ1s/λ2s and
+        λ1t/λ2t are always those of training. Decision 2 counts -log p_B with this λ2s.
+    offset : how much of its level on the training rows a new class loses; 0 in the paper.
+    tol : duality gap at which a code counts as found.
     """
 
-    source_fit: float
-    target_fit: float
-    weight: float
-    bias: float
-    offset: float
-    loss: str
-    tol: float
+    def __init__(
+        self,
+        source_fit: float | None = None,
+        target_fit: float | None = None,
+        offset: float = 0.0,
+        tol: float = 1e-4,
+    ) -> None:
+        self.source_fit = source_fit
+        self.target_fit = target_fit
+        self.offset = offset
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        check_fits(self.source_fit, self.target_fit)
+        check_number(self.offset, "offset", 0)
+        check_positive(self.tol, "tol")
+
+    def on(self, model: LatentModel, decision: int) -> Scorer:
+        return AwayScorer(model, decision, self)
 
 
-def margin_bias(codes: Codes, labels: np.ndarray, share: float | None) -> float:
-    """b such that only the share of negative training pairs that score highest break their margin.
+class AwayScorer(Scorer):
+    """Codes of Algorithm 4 for what is unseen."""
 
-        b = -1 - quantile_share of { z_i' W z_j : y_ij = -1 }
+    def __init__(self, model: LatentModel, decision: int, choices: Algorithm4) -> None:
+        super().__init__(model, decision)
+        self.source_fit = choices.source_fit or model.source_fit
+        self.target_fit = choices.target_fit or model.target_fit
+        self._offset, self._tol = choices.offset, choices.tol
 
-    If most negative pairs were inside the margin, the hinges of Algorithm 4 would pull every code
-    the same way and all classes would collapse into one; so only rows that look like the class may
-    push. Without a share it is the b of training, as the paper has it.
-    """
-    if share is None:
-        return codes.b
-    sample = slice(None, None, max(1, len(labels) // SAMPLE))
-    scores = codes.Zt[sample] @ (codes.Zs @ codes.W).T
-    negative = is_negative(labels[sample], scores.shape[1])
-    return float(-1 - np.quantile(scores[negative], share)) if negative.any() else codes.b
+    @property
+    def _weight(self) -> float:
+        """ω of a negative pair in J."""
+        return self.model.negative_weight / (self.model.Zs.shape[0] * self.model.Zt.shape[0])
+
+    def embed_classes(self, S: np.ndarray) -> np.ndarray:
+        model, fit, weight = self.model, self.source_fit, self._weight
+        with threads_for(model.Zt.size * len(S)):
+            return fit_source_codes_with_pairs(
+                S @ model.B,
+                model.source_gram,
+                model.W,
+                model.Zt,
+                np.full(model.Zt.shape[0], -1),
+                lam1=model.source_shrinkage * fit,
+                lam2=fit,
+                w_pos=weight,
+                w_neg=weight,
+                which=model.source_set,
+                loss=model.loss,
+                bias=model.away_bias,
+                fit_weight=1.0 / model.Zs.shape[0],
+                s_sq=np.sum(np.square(S, dtype=np.float64), axis=1),
+                tol=self._tol,
+            ).value
+
+    @cached_property
+    def _rows(self) -> TargetSolver:
+        model, fit, weight = self.model, self.target_fit, self._weight
+        return TargetSolver(
+            model.target_gram,
+            model.Zs @ model.W,
+            lam1=model.target_shrinkage * fit,
+            lam2=fit,
+            w_pos=weight,
+            w_neg=weight,
+            fit_weight=1.0 / model.Zt.shape[0],
+            loss=model.loss,
+            bias=model.away_bias,
+            tol=self._tol,
+        )
+
+    def embed_rows(self, XD: np.ndarray, seen: bool = False) -> np.ndarray:
+        if seen:
+            return self.model.embed_rows(XD)
+        with threads_for(XD.size * self.model.Zs.shape[0]):
+            return self._rows(XD, np.full(XD.shape[0], -1))
+
+    def offsets(self, Zs: np.ndarray) -> np.ndarray:
+        return self._offset * class_levels(self.model, Zs) if self._offset else super().offsets(Zs)
 
 
-def embed_classes(
-    S: np.ndarray, codes: Codes, shrinkage: float, source_set: str, away: Away | None
-) -> np.ndarray:
-    """z_i' <- argmax log p_B(z | x_i') [+ Σ_j log p_W(-1 | z, z_j)], C' x h_s.
-
-    The bracket is Algorithm 4; without `away` it is left out. `shrinkage` is λ1s/λ2s.
-    """
-    SB, gram = S @ codes.B, codes.B.T @ codes.B
-    if away is None:
-        fitted = fit_source_codes(SB, gram, lam1=shrinkage, lam2=1.0, which=source_set)
-        return fitted.value
-    n_rows, n_seen = codes.Zt.shape[0], codes.Zs.shape[0]
-    fitted = fit_source_codes_with_pairs(
-        SB,
-        gram,
-        codes.W,
-        codes.Zt,
-        np.full(n_rows, -1),
-        lam1=shrinkage * away.source_fit,
-        lam2=away.source_fit,
-        w_pos=away.weight,
-        w_neg=away.weight,
-        which=source_set,
-        loss=away.loss,
-        bias=away.bias,
-        fit_weight=1.0 / n_seen,
-        s_sq=np.sum(np.square(S, dtype=np.float64), axis=1),
-        tol=away.tol,
-    )
-    return fitted.value
-
-
-def class_levels(codes: Codes, Zs: np.ndarray, share: float = 0.98) -> np.ndarray:
-    """quantile_share over training rows j of z_i' W z_j + b for each new class i, C' values.
+def class_levels(model: LatentModel, Zs: np.ndarray) -> np.ndarray:
+    """The 98 % quantile over training rows j of z_i' W z_j + b for each new class i, C' values.
 
     No training row is of a class that is revealed at test time, so one that scores high on many of
     them scores high on everything. The hinges of Algorithm 4 press such a class down, and bend its
-    code in doing so. Taking a part of this level off its scores does the same by one number a
+    code in doing so. Taking a part of this level off its scores does the same by one number per
     class: the code stays where its description puts it, and no ranking within a class changes.
     """
-    sample = codes.Zt[:: max(1, codes.Zt.shape[0] // SAMPLE)]
-    return np.quantile(similarity_scores(Zs, sample, codes.W, codes.b), share, axis=0)
-
-
-def embed_rows(
-    XD: np.ndarray,
-    codes: Codes,
-    shrinkage: float,
-    away: Away | None,
-    gram: np.ndarray | None = None,
-) -> np.ndarray:
-    """z_j' <- argmax log p_D(z | x_j') [+ Σ_i log p_W(-1 | z_i, z)], N' x h_t.
-
-    The rows come as X D. The bracket is Algorithm 4; `shrinkage` is λ1t/λ2t; `gram` is D'D, to
-    be given where it is at hand already.
-    """
-    gram = codes.D.T.astype(np.float64) @ codes.D if gram is None else gram
-    if away is None:
-        return ridge_target_codes(XD, gram, lam1=shrinkage, lam2=1.0).value
-    fitted = fit_target_codes(
-        XD,
-        gram,
-        codes.Zs @ codes.W,
-        np.full(XD.shape[0], -1),
-        lam1=shrinkage * away.target_fit,
-        lam2=away.target_fit,
-        w_pos=away.weight,
-        w_neg=away.weight,
-        loss=away.loss,
-        bias=away.bias,
-        fit_weight=1.0 / codes.Zt.shape[0],
-        tol=away.tol,
-    )
-    return fitted.value
+    sample = model.Zt[:: max(1, model.Zt.shape[0] // SAMPLE)]
+    return np.quantile(model.scores(Zs, sample), _LEVEL, axis=0)

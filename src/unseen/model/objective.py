@@ -9,7 +9,7 @@ import numpy as np
 from unseen.blocks import row_blocks
 from unseen.model.terms import minus_log_p_B, pair_loss
 from unseen.pairs import PairWeights
-from unseen.training.rows import TrainingRows
+from unseen.preprocessing import sum_of_squares
 
 
 class Weights(NamedTuple):
@@ -53,19 +53,19 @@ class ObjectiveParts(NamedTuple):
 
 
 def joint_objective(
-    S: np.ndarray, rows: TrainingRows, labels: np.ndarray, codes: Codes, weights: Weights
+    S: np.ndarray, residual: float, labels: np.ndarray, codes: Codes, weights: Weights
 ) -> ObjectiveParts:
     """J = 1/C Σ_i p_B(i) + 1/N Σ_j p_D(j) + Σ_ij ω_ij loss(y_ij s_ij) + λ_W/2 (|W|² + (b/κ)²).
 
-    Eq. (obj) of the paper divided by C·N, with ω_ij for the weight of a pair. The rows are read
-    once, in blocks, for the fit of the target codes.
+    Eq. (obj) of the paper divided by C·N, with ω_ij for the weight of a pair. Of the rows only
+    `residual` is needed, Σ_j |x_j - D z_j|².
     """
     w = weights
     source = minus_log_p_B(S, codes.Zs, codes.B, w.source_shrink, w.source_fit).mean()
-    residual = rows.residual_square(codes.Zt, codes.D)
-    target = 0.5 * (w.target_shrink * _square(codes.Zt) + w.target_fit * residual) / len(labels)
+    codes_square = sum_of_squares(codes.Zt)
+    target = 0.5 * (w.target_shrink * codes_square + w.target_fit * residual) / len(labels)
     bias = (codes.b / w.bias_scale) ** 2 if w.bias_scale > 0 else 0.0
-    penalty = 0.5 * w.similarity * (_square(codes.W) + bias)
+    penalty = 0.5 * w.similarity * (sum_of_squares(codes.W) + bias)
     pairs = pair_total(codes, labels, w.pairs, w.loss)
     return ObjectiveParts(float(source), float(target), pairs, float(penalty))
 
@@ -90,7 +90,3 @@ def _sign_losses(scores: np.ndarray, signs: np.ndarray, weights: PairWeights, lo
     omega = np.where(signs > 0, weights.pos, weights.neg) * np.abs(signs)
     losses = omega * pair_loss(np.where(signs > 0, scores, -scores), loss)
     return float(losses.sum() if weights.rows is None else (losses.sum(axis=1) @ weights.rows))
-
-
-def _square(array: np.ndarray) -> float:
-    return float(np.sum(np.square(array, dtype=np.float64)))

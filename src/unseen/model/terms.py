@@ -10,6 +10,10 @@ import numpy as np
 from unseen.errors import InputError
 from unseen.solvers.hinge import LOSSES
 
+LINKS = ("saturating", "margin")
+# What a score gains beyond its margin: too little to outweigh anything, enough to break ties.
+_BEYOND = 1e-3
+
 
 def minus_log_p_B(
     S: np.ndarray, Zs: np.ndarray, B: np.ndarray, lambda1: float, lambda2: float
@@ -76,14 +80,14 @@ def similarity_scores(
 def log_p_W(scores: np.ndarray, loss: str, link: str = "margin") -> np.ndarray:
     """log p_W(+1) of each pair from its score s.
 
-    "saturating" is the paper's -[1 - s]_+ (or minus its square), which is 0 for every s >= 1 and
-    so makes ties. "margin" ranks by the margin itself: the same slope at s = 0 without the knee,
-    s for the hinge and 2 s for its square.
+    "saturating" is the paper's -[1 - s]_+ (or minus its square), which is 0 for every s >= 1. Ties
+    are broken by the margin: what s exceeds it by counts for a thousandth. "margin" ranks by the
+    margin itself: the same slope at s = 0 without the knee, s for the hinge and 2 s for its square.
     """
     if link == "saturating":
-        return -pair_loss(scores, loss)
+        return scores.dtype.type(_BEYOND) * np.maximum(scores - 1, 0) - pair_loss(scores, loss)
     if link != "margin":
-        raise InputError(f"link must be 'margin' or 'saturating', not {link!r}")
+        raise InputError(f"link must be one of {LINKS}, not {link!r}")
     return 2 * scores if _is_squared(loss) else scores
 
 

@@ -7,22 +7,25 @@ block starts from its last solution and never returns anything worse.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from unseen.parts import Composite
 
-from unseen.blocks import row_blocks
+from unseen.blocks import array_blocks
+from unseen.checks import check_number, check_positive, check_whole
+from unseen.model.latent import LatentModel
 from unseen.model.objective import Codes, ObjectiveParts, Weights, joint_objective
 from unseen.progress import tell
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
-from unseen.solvers.ranking_similarity import fit_ranking_similarity
-from unseen.solvers.similarity import Similarity, SimilarityState, fit_similarity
+from unseen.solvers.similarity import SimilarityState, fit_similarity
 from unseen.solvers.source_codes import (
     SourceState,
     fit_source_codes,
     fit_source_codes_with_pairs,
 )
 from unseen.solvers.target_codes import TargetState, fit_target_codes, ridge_target_codes
+from unseen.training.checkpoint import Checkpoint
 from unseen.training.rows import TrainingRows
 
 Callback = Callable[[int, str, Codes], Any]
@@ -33,13 +36,11 @@ class Options(NamedTuple):
     """How J is minimised.
 
     source_set : where the codes of classes lie: "simplex", "affine" or "free".
-    inertia : η >= 0 of the proximal step of B; 0 is the paper's least squares.
     tol : relative duality gap at which a block is solved.
     random_state : seed of the order in which rows are visited.
     """
 
     source_set: str
-    inertia: float
     tol: float
     random_state: int
 
@@ -67,9 +68,17 @@ class Training:
         self.history: list[ObjectiveParts] = []
         self._states: dict[str, Any] = {}
         self._project()
-        w = weights
+        self._embed()
+
+    def _embed(self) -> None:
+        """Codes from the data fit alone."""
+        w = self.weights
         self.Zs = fit_source_codes(
-            S @ B, B.T @ B, lam1=w.source_shrink, lam2=w.source_fit, which=options.source_set
+            self.S @ self.B,
+            self.B.T @ self.B,
+            lam1=w.source_shrink,
+            lam2=w.source_fit,
+            which=self.options.source_set,
         ).value
         self.Zt = ridge_target_codes(
             self.XD, self.gram, lam1=w.target_shrink, lam2=w.target_fit
@@ -95,28 +104,21 @@ class Training:
         }
 
     def objective(self) -> ObjectiveParts:
-        return joint_objective(self.S, self.rows, self.labels, self.codes, self.weights)
+        return joint_objective(self.S, self._residual(), self.labels, self.codes, self.weights)
+
+    def _residual(self) -> float:
+        """Σ_j |x_j - D z_j|² = Σ_j |x_j|² - 2 z_j'D'x_j + z_j'D'D z_j, without a look at the rows."""
+        total = self.rows.total_square
+        for rows in array_blocks(self.Zt):
+            Z = self.Zt[rows]
+            total += float(np.vdot((Z.T @ Z).astype(np.float64), self.gram))
+            total -= 2 * float(np.einsum("jh,jh->", Z, self.XD[rows], dtype=np.float64))
+        return total
 
     def set_penalty(self, relative: float) -> None:
         """λ_W in units of mean |z_i|² · mean |z_j|², the mean square of a pair's features."""
         size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
         self.weights = self.weights._replace(similarity=relative * (size if size > 0 else 1.0))
-
-    def error(self) -> float:
-        """Share of training rows whose own class does not score best among the seen ones.
-
-        For signs: of positive pairs that do not score above every negative one of their row.
-        """
-        Q, labels = (self.Zs @ self.W).T, self.labels
-        wrong = 0
-        for rows in row_blocks(len(labels), Q.shape[1] * Q.itemsize):
-            scores = self.Zt[rows] @ Q
-            if labels.ndim == 2:
-                worst = scores.max(axis=1, where=labels[rows] < 0, initial=-np.inf)
-                wrong += np.count_nonzero((labels[rows] > 0) & (scores <= worst[:, None]))
-            else:
-                wrong += np.count_nonzero(scores.argmax(axis=1) != labels[rows])
-        return wrong / (np.count_nonzero(labels > 0) if labels.ndim == 2 else len(labels))
 
     def fit_similarity(self) -> None:
         """W <- argmin Σ ω_ij loss(y_ij s_ij) + λ_W/2 |W|²."""
@@ -134,27 +136,6 @@ class Training:
         )
         self.W, self.b = solution.value
         self._states["W"] = solution.state
-
-    def fit_ranking(self, share: float) -> None:
-        """W <- argmin with this share of the loss that ranks the rows of a class above all others.
-
-        J does not count that loss, so this is for the end.
-        """
-        w = self.weights
-        solution = fit_ranking_similarity(
-            self.Zs,
-            self.Zt,
-            self.labels,
-            gamma=share,
-            lam=w.similarity,
-            w_pos=w.pairs.pos,
-            w_neg=w.pairs.neg,
-            row_scale=w.pairs.rows,
-            bias_scale=w.bias_scale,
-            start=Similarity(self.W, self.b),
-            tol=self.options.tol,
-        )
-        self.W, self.b = solution.value
 
     def _max_epochs(self) -> int:
         """Small problems may take many epochs: they cost next to nothing."""
@@ -199,14 +180,9 @@ class Training:
         self.Zt, self._states["Zt"] = solution.value, solution.state
 
     def fit_source_dictionary(self) -> None:
-        """B <- argmin Σ_i |x_i - B z_i|² + η tr(Zs'Zs)/h_s |B - B_last|².
-
-        With as many atoms as classes the fit alone is free: any codes can be fitted exactly, and B
-        would follow the codes wherever the hinges pull them. The proximal term keeps it in place;
-        J falls with or without it.
-        """
+        """B <- argmin Σ_i |x_i - B z_i|²."""
         gram, cross = self.Zs.T @ self.Zs, self.S.T @ self.Zs
-        self.B = proximal_source_dictionary(gram, cross, self.B, self.options.inertia)
+        self.B = fit_source_dictionary(gram, cross, B=self.B).value
 
     def fit_target_dictionary(self) -> None:
         """D <- argmin Σ_j |x_j - D z_j|² with atoms in the unit ball."""
@@ -257,6 +233,24 @@ class Training:
         self.fit_source_codes()
         self.fit_target_codes()
 
+    def model(self, link: str, away_bias: float | None = None, **scaling: Any) -> LatentModel:
+        """What has been learned so far; `scaling` are the scaling fields of a `LatentModel`."""
+        w, n_pairs = self.weights, len(self.S) * len(self.labels)
+        return LatentModel(
+            **scaling,
+            **self.codes._asdict(),
+            away_bias=self.b if away_bias is None else away_bias,
+            source_shrink=w.source_shrink,
+            source_fit=w.source_fit,
+            target_shrink=w.target_shrink,
+            target_fit=w.target_fit,
+            positive_weight=float(w.pairs.pos * n_pairs),
+            negative_weight=float(w.pairs.neg * n_pairs),
+            source_set=self.options.source_set,
+            loss=w.loss,
+            link=link,
+        )
+
     # -- on disk --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -267,23 +261,58 @@ class Training:
         penalty = self.weights.similarity
         return {**self.codes._asdict(), **warm, **place, "history": history, "penalty": penalty}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        self.Zs, self.Zt, self.B, self.D, self.W, self.b = (state[k] for k in Codes._fields)
-        self.n_rounds, self.n_blocks = state["n_rounds"], state["n_blocks"]
-        self.history = [ObjectiveParts(*parts) for parts in state["history"]]
-        self.weights = self.weights._replace(similarity=state["penalty"])
-        for name, kind in _STATES.items():
-            values = [state.get(f"{name} {k}") for k in range(len(kind._fields))]
-            if f"{name} 0" in state:
-                self._states[name] = kind(*values)
-        self._project()
+    @classmethod
+    def restored(
+        cls,
+        S: np.ndarray,
+        rows: TrainingRows,
+        labels: np.ndarray,
+        weights: Weights,
+        options: Options,
+        state: dict[str, Any],
+    ) -> Self:
+        """Training that goes on from what `state` gave."""
+        training = cls.__new__(cls)
+        training.S, training.rows, training.labels = S, rows, labels
+        training.weights = weights._replace(similarity=state["penalty"])
+        training.options = options
+        for name in Codes._fields:
+            setattr(training, name, state[name])
+        training.n_rounds, training.n_blocks = state["n_rounds"], state["n_blocks"]
+        training.history = [ObjectiveParts(*parts) for parts in state["history"]]
+        training._states = {
+            name: kind(*(state[f"{name} {k}"] for k in range(len(kind._fields))))
+            for name, kind in _STATES.items()
+            if f"{name} 0" in state
+        }
+        training._project()
+        return training
 
 
-def proximal_source_dictionary(
-    gram: np.ndarray, cross: np.ndarray, B: np.ndarray, inertia: float
-) -> np.ndarray:
-    """argmin over A of Σ |x - A z|² + η tr(gram)/h_s |A - B|², gram = Σ z z', cross = Σ x z'."""
-    pull = inertia * np.trace(gram) / gram.shape[0]
-    gram = gram + gram.dtype.type(pull) * np.eye(gram.shape[0], dtype=gram.dtype)
-    return fit_source_dictionary(gram, cross + cross.dtype.type(pull) * B, B=B).value
+class Algorithm2(Composite):
+    """Alternating training with one code per class and one per row (Algorithm 2); a part of JLSE.
+
+    Parameters
+    ----------
+    max_iter : rounds; 0 leaves the codes as they begin ("init." in the paper's table).
+    tol : stop when a round lowers J by no more than this share.
+    block_tol : relative duality gap at which a block of a round counts as solved.
+    """
+
+    def __init__(self, max_iter: int = 2, tol: float = 0.0, block_tol: float = 1e-3) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.block_tol = block_tol
+
+    def _check_parameters(self) -> None:
+        """An error if a parameter cannot be used."""
+        check_whole(self.max_iter, "max_iter", 0)
+        check_number(self.tol, "tol", 0)
+        check_positive(self.block_tol, "block_tol")
+
+    def run(self, training: Training, checkpoint: Checkpoint) -> None:
+        """Rounds from where `training` is, which the checkpoint notes after every block."""
+        checkpoint.note("rounds", training.state())
+        training.run(
+            self.max_iter, self.tol, lambda *_: checkpoint.note("rounds", training.state())
+        )

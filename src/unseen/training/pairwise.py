@@ -18,10 +18,11 @@ from unseen.blocks import BLOCK_BYTES, row_blocks
 from unseen.model.objective import Codes, ObjectiveParts, Weights
 from unseen.model.terms import pair_loss
 from unseen.progress import tell
-from unseen.solvers.dictionary import fit_target_dictionary
+from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
-from unseen.training.alternating import Options, Training, proximal_source_dictionary
+from unseen.training.alternating import Algorithm2, Options, Training
+from unseen.training.checkpoint import Checkpoint
 from unseen.training.rows import TrainingRows
 
 Callback = Callable[[int, str, "Parameters"], Any]
@@ -168,11 +169,11 @@ class PairwiseTraining:
         return [list(self.parameters), self._duals, [list(p) for p in self.history]]
 
     def _step_B(self) -> dict[str, Any]:
-        """B <- argmin Σ_ij |x_i - B z_s(ij)|², with the proximal term of Algorithm 2."""
+        """B <- argmin Σ_ij |x_i - B z_s(ij)|²."""
         sums, B = self._pass.sums, self.parameters.B
         cross = self.S.T.astype(np.float64) @ sums.source_sums
-        step = proximal_source_dictionary(sums.source_gram, cross, B, self.options.inertia)
-        return {"B": step.astype(B.dtype)}
+        step = fit_source_dictionary(sums.source_gram, cross, B=B)
+        return {"B": step.value.astype(B.dtype)}
 
     def _step_D(self) -> dict[str, Any]:
         """D <- argmin Σ_ij |x_j - D z_t(ij)|² with atoms in the unit ball."""
@@ -278,3 +279,23 @@ def _between(old: Parameters, new: Parameters, share: float) -> Parameters:
         return new
     B, D, W = (a + a.dtype.type(share) * (b - a) for a, b in zip(old[:3], new[:3], strict=True))
     return Parameters(B, D, W, old.b + share * (new.b - old.b))
+
+
+class Algorithm1(Algorithm2):
+    """Training in which each pair of a class and a row has codes of its own (Algorithm 1).
+
+    For small data, as it costs C times as much as Algorithm 2, whose parameters it has.
+    """
+
+    def run(self, training: Training, checkpoint: Checkpoint) -> None:
+        """Rounds from where `training` starts, which then has the parameters that were found."""
+        before = training.state()
+        found = (checkpoint.state("rounds") or {}).get("coupled")
+        coupled = PairwiseTraining.after(training, found=found)
+        coupled.run(
+            self.max_iter,
+            self.tol,
+            lambda: checkpoint.note("rounds", before | {"coupled": coupled.state()}),
+        )
+        training.adopt(*coupled.parameters)
+        training.history, training.n_rounds = coupled.history, coupled.n_rounds

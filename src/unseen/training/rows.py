@@ -14,7 +14,7 @@ from unseen.preprocessing import RowScaling, row_lengths, sum_of_squares
 class TrainingRows:
     """Scaled training rows X̃ (N x d_t), touched only a block at a time.
 
-        x̃_j = (x_j / |x_j| - mean) / scale,       parts of it optional
+        x̃_j = [(x_j / |x_j| - mean) / scale, constant],       parts of it optional
 
     Products are taken with the rows as they are and put right afterwards, so no scaled copy of X
     is made and X may be a memory map larger than memory. An engine that keeps its blocks elsewhere
@@ -24,14 +24,16 @@ class TrainingRows:
     def __init__(self, X: np.ndarray, scaling: RowScaling, index: np.ndarray | None = None) -> None:
         self.X, self.scaling, self.index = X, scaling, index
         self.n_rows = X.shape[0] if index is None else index.size
-        self.n_columns, self.dtype = X.shape[1], X.dtype
+        self.n_columns, self.dtype = X.shape[1] + (scaling.constant > 0), X.dtype
         self._factors = np.full(self.n_rows, 1 / scaling.scale, dtype=self.dtype)
         if scaling.unit_length:
             for rows, block in self._blocks():
                 lengths = row_lengths(block)
                 self._factors[rows] /= np.where(lengths > 0, lengths, 1)
-        shift = np.zeros(self.n_columns) if scaling.mean is None else scaling.mean
-        self._shift = (shift / scaling.scale).astype(self.dtype)
+        shift = np.zeros(X.shape[1]) if scaling.mean is None else scaling.mean / scaling.scale
+        # The constant feature is one in which every row is zero before minus the constant goes off.
+        constant = [-scaling.constant] if scaling.constant else []
+        self._shift = np.append(shift, constant).astype(self.dtype)
 
     def select(self, rows: np.ndarray) -> TrainingRows:
         """Some of these rows, in the order given."""
@@ -46,7 +48,7 @@ class TrainingRows:
         D = np.ascontiguousarray(D, dtype=self.dtype)
         out = np.empty((self.n_rows, D.shape[1]), dtype=self.dtype)
         for rows, block in self._blocks():
-            np.matmul(block, D, out=out[rows])
+            np.matmul(block, D[: block.shape[1]], out=out[rows])
         out *= self._factors[:, None]
         out -= self._shift @ D
         return out
@@ -55,7 +57,7 @@ class TrainingRows:
         """X̃' Z, d_t x h, for Z of N rows."""
         out = np.zeros((self.n_columns, Z.shape[1]), dtype=self.dtype)
         for rows, block in self._blocks():
-            out += block.T @ (Z[rows] * self._factors[rows, None])
+            out[: block.shape[1]] += block.T @ (Z[rows] * self._factors[rows, None])
         out -= np.outer(self._shift, Z.sum(axis=0, dtype=np.float64)).astype(self.dtype)
         return out
 

@@ -1,0 +1,101 @@
+"""A trained model at test time: how classes and rows are embedded, and what a pair scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from unseen.parts import Composite
+
+from unseen.checks import check_positive
+from unseen.inference.decision import decision_scores
+from unseen.model.latent import LatentModel
+from unseen.solvers.pair_codes import PairCodes
+
+
+class Candidates(NamedTuple):
+    """Classes to choose from, embedded.
+
+    codes : C' x h_s.
+    fit : -log p_B of each, for decision 2, or None.
+    offset : what else is taken off the scores of each.
+    is_seen : which of them training had rows of.
+    pairs : what solves the pairs of each with any row, for Algorithm 3.
+    """
+
+    codes: np.ndarray
+    fit: np.ndarray | None
+    offset: np.ndarray
+    is_seen: np.ndarray
+    pairs: PairCodes | None = None
+
+
+class Scorer:
+    """Codes by the data fit alone ("init." in the paper), and decision 1 or 2.
+
+    What depends on the model alone is computed once and kept. Algorithms 3 and 4 embed otherwise.
+    """
+
+    def __init__(self, model: LatentModel, decision: int) -> None:
+        self.model, self.decision = model, decision
+
+    # λ2s of decision 2, where it is not that of training.
+    source_fit: float | None = None
+
+    def embed_classes(self, S: np.ndarray) -> np.ndarray:
+        """Codes of classes without training rows from their scaled descriptions, C' x h_s."""
+        return self.model.embed_classes(S)
+
+    def embed_rows(self, XD: np.ndarray, seen: bool = False) -> np.ndarray:
+        """Codes of rows given as X̃ D, n x h_t, as rows of `seen` or of unseen classes."""
+        return self.model.embed_rows(XD)
+
+    def offsets(self, Zs: np.ndarray) -> np.ndarray:
+        """What is taken off the scores of unseen classes with these codes."""
+        return np.zeros(len(Zs))
+
+    def candidates(self, S: np.ndarray, seen: np.ndarray) -> Candidates:
+        """Embed classes: `seen` holds the number of a class in training, or -1 for a new one."""
+        model, is_seen = self.model, seen >= 0
+        Zs = np.empty((S.shape[0], model.W.shape[0]), model.W.dtype)
+        Zs[is_seen] = model.Zs[seen[is_seen]]
+        offset = np.zeros(S.shape[0])
+        if not is_seen.all():
+            Zs[~is_seen] = self.embed_classes(S[~is_seen])
+            offset[~is_seen] = self.offsets(Zs[~is_seen])
+        fit = None if self.decision == 1 else model.source_cost(S, Zs, self.source_fit)
+        return Candidates(Zs, fit, offset, is_seen)
+
+    def scores(self, XD: np.ndarray, candidates: Candidates) -> np.ndarray:
+        """Scores of all candidates, n x C', of rows given as X̃ D."""
+        model = self.model
+        scores = np.empty((XD.shape[0], candidates.is_seen.size), dtype=XD.dtype)
+        for seen in np.unique(candidates.is_seen):
+            here = candidates.is_seen == seen
+            raw = model.scores(candidates.codes[here], self.embed_rows(XD, seen=bool(seen)))
+            fit = None if candidates.fit is None else candidates.fit[here]
+            scores[:, here] = decision_scores(raw, model.loss, model.link, fit)
+        scores -= candidates.offset.astype(scores.dtype)
+        return scores
+
+
+class Testing(Composite):
+    """What is done at test time; a part of JLSE. Its parameters may change after `fit`."""
+
+    def _check_parameters(self) -> None:
+        """An error if a parameter cannot be used."""
+
+    def on(self, model: LatentModel, decision: int) -> Scorer:
+        """A trained model, as these choices use it."""
+        return Scorer(model, decision)
+
+
+class DataFit(Testing):
+    """Codes from the data fit alone, for classes and rows: "init." in the paper's table."""
+
+
+def check_fits(source_fit: float | None, target_fit: float | None) -> None:
+    """An error unless λ2s and λ2t of test time are positive, or None for those of training."""
+    for name, value in (("source_fit", source_fit), ("target_fit", target_fit)):
+        if value is not None:
+            check_positive(value, name)

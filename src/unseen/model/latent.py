@@ -1,0 +1,147 @@
+"""What training learns, as one value: dictionaries, similarity, codes, and the space they live in.
+
+Training makes a `LatentModel`, an estimator holds it, a model file stores it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from unseen.errors import InputError
+from unseen.model.terms import LINKS, minus_log_p_B, similarity_scores
+from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.row_kernel import RowKernel
+from unseen.solvers.hinge import LOSSES
+from unseen.solvers.source_codes import SETS, fit_source_codes
+from unseen.solvers.target_codes import fit_inverse
+
+
+@dataclass(frozen=True, eq=False)
+class LatentModel:
+    """B, D, W and b, the codes of the training data, and the λ they were learned with.
+
+        S̃ ~ Zs B'   (C x d_s),      X̃ ~ Zt D'   (N x d_t),      s_ij = z_i' W z_j + b
+
+    away_bias : the b in the hinges of Algorithm 4; b itself in the paper.
+    rows, kernel, descriptions : how rows become X̃ and descriptions S̃.
+    source_shrink, source_fit, target_shrink, target_fit : λ1s, λ2s, λ1t, λ2t of J.
+    positive_weight, negative_weight : ω of a pair of a row with its own class, and with any other,
+        in units of the mean ω of all pairs: 1 in the paper.
+    source_set : where codes of classes lie; "simplex" in the paper.
+    loss, link : the form of log p_W; see `unseen.model.terms`.
+    """
+
+    rows: RowScaling
+    kernel: RowKernel | None
+    descriptions: ClassScaling
+    Zs: np.ndarray = field(repr=False)
+    Zt: np.ndarray = field(repr=False)
+    B: np.ndarray = field(repr=False)
+    D: np.ndarray = field(repr=False)
+    W: np.ndarray = field(repr=False)
+    b: float
+    away_bias: float
+    source_shrink: float
+    source_fit: float
+    target_shrink: float
+    target_fit: float
+    positive_weight: float = 1.0
+    negative_weight: float = 1.0
+    source_set: str = "simplex"
+    loss: str = "hinge"
+    link: str = "saturating"
+
+    def describe(self, vectors: np.ndarray) -> np.ndarray:
+        """S̃: class descriptions in the space of B, C' x d_s."""
+        return self.descriptions(vectors).astype(self.W.dtype)
+
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """X̃ D of a block of rows, n x h_t: all that codes need to know of them."""
+        scaled = self.rows(X)
+        features = scaled if self.kernel is None else self.kernel(scaled)
+        return features @ self.D.astype(X.dtype, copy=False)
+
+    def embed_classes(self, S: np.ndarray) -> np.ndarray:
+        """argmax log p_B(z | s) of scaled descriptions, C' x h_s: "init." in the paper."""
+        return fit_source_codes(
+            S @ self.B, self.source_gram, lam1=self.source_shrink, lam2=self.source_fit,
+            which=self.source_set,
+        ).value  # fmt: skip
+
+    def embed_rows(self, XD: np.ndarray) -> np.ndarray:
+        """argmax log p_D(z | x) of rows given as X̃ D, n x h_t: "init." in the paper."""
+        return XD @ self._ridge.astype(XD.dtype, copy=False)
+
+    def scores(self, Zs: np.ndarray, Zt: np.ndarray) -> np.ndarray:
+        """s_ij = z_i' W z_j + b of all pairs, rows down, classes across."""
+        return similarity_scores(Zs, Zt, self.W, self.b)
+
+    def source_cost(self, S: np.ndarray, Zs: np.ndarray, fit: float | None = None) -> np.ndarray:
+        """-log p_B of classes at given codes, in units of the weight that log p_W(+1) has in J.
+
+        λ are those of training, or in proportion to another λ2s.
+        """
+        fit = self.source_fit if fit is None else fit
+        cost = minus_log_p_B(S, Zs, self.B, self.source_shrinkage * fit, fit)
+        return cost / self.positive_weight
+
+    @property
+    def source_shrinkage(self) -> float:
+        """λ1s/λ2s."""
+        return self.source_shrink / self.source_fit
+
+    @property
+    def target_shrinkage(self) -> float:
+        """λ1t/λ2t."""
+        return self.target_shrink / self.target_fit
+
+    @cached_property
+    def source_gram(self) -> np.ndarray:
+        """B'B."""
+        return self.B.T @ self.B
+
+    @cached_property
+    def target_gram(self) -> np.ndarray:
+        """D'D, in float64."""
+        return self.D.T.astype(np.float64) @ self.D
+
+    @cached_property
+    def _ridge(self) -> np.ndarray:
+        """λ2t (λ1t I + λ2t D'D)^-1: computed once, as it is what a single row would wait for."""
+        inverse, _, _ = fit_inverse(self.target_gram, self.target_shrink, self.target_fit)
+        return (self.target_fit * inverse).astype(self.W.dtype)
+
+    def check(self, n_features: int, n_attributes: int, n_classes: int) -> None:
+        """An error unless the parts fit together and to rows, descriptions and classes so wide."""
+        h_s, h_t = self.W.shape
+        width = n_features if self.kernel is None else self.kernel.projection.shape[1]
+        shapes = {
+            "B": (n_attributes, h_s),
+            "D": (width, h_t),
+            "Zs": (n_classes, h_s),
+            "Zt": (self.Zt.shape[0], h_t),
+        }
+        for name, shape in shapes.items():
+            found = getattr(self, name)
+            if found.shape != shape or found.dtype != self.W.dtype:
+                raise InputError(f"its {name} has shape {found.shape}, where {shape} is needed")
+        self._check_scaling(n_features, n_attributes)
+        numbers = (self.source_fit, self.target_fit, self.positive_weight, self.negative_weight)
+        if min(numbers) <= 0 or min(self.source_shrink, self.target_shrink) < 0:
+            raise InputError("its λ and weights must be positive")
+        for value, allowed in ((self.source_set, SETS), (self.loss, LOSSES), (self.link, LINKS)):
+            if value not in allowed:
+                raise InputError(f"{value!r} is none of {allowed}")
+
+    def _check_scaling(self, n_features: int, n_attributes: int) -> None:
+        means = [(self.rows.mean, n_features), (self.descriptions.mean, n_attributes)]
+        if self.kernel is not None:
+            kernel = self.kernel
+            means += [(kernel.shift, kernel.projection.shape[1]), (kernel.landmarks[0], n_features)]
+            if kernel.projection.shape[0] != kernel.landmarks.shape[0] or not kernel.width > 0:
+                raise InputError("the parts of its kernel do not fit together")
+        if any(mean is not None and mean.shape != (size,) for mean, size in means):
+            raise InputError("its scaling is for rows or descriptions of another width")

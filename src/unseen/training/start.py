@@ -1,0 +1,77 @@
+"""Where Algorithms 1 and 2 start: λ, weights of pairs, first dictionaries, codes and W."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen.model.objective import Weights
+from unseen.pairs import label_weights
+from unseen.progress import tell
+from unseen.training.alternating import Options, Training
+from unseen.training.initialize import source_dictionary, target_dictionary
+from unseen.training.rows import TrainingRows
+
+
+class Recipe(NamedTuple):
+    """What is chosen before training; what stands behind a default is the paper's choice.
+
+    n_target_atoms, n_source_atoms : sizes of D and B.
+    source_fit, source_shrinkage, target_fit, target_shrinkage : λ2s, λ1s/λ2s, λ2t, λ1t/λ2t.
+    similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|².
+    positive_weight, balance : of pairs, see `unseen.pairs`.
+    block_tol : relative duality gap at which a block counts as solved.
+    source_set, loss, fit_bias : where codes of classes lie, the form of the pair loss, and whether
+        a scalar b is learned.
+    """
+
+    n_target_atoms: int
+    n_source_atoms: int | None
+    source_fit: float
+    source_shrinkage: float
+    target_fit: float
+    target_shrinkage: float
+    similarity_penalty: float
+    positive_weight: float | str
+    block_tol: float
+    random_state: int
+    balance: float = 0.0
+    source_set: str = "simplex"
+    loss: str = "hinge"
+    fit_bias: bool = False
+
+
+def begin(
+    S: np.ndarray,
+    rows: TrainingRows,
+    labels: np.ndarray,
+    recipe: Recipe,
+    found: dict[str, Any] | None = None,
+) -> Training:
+    """The initial dictionaries and codes and the W that belongs to them, or the state `found`.
+
+    S (C x d_s) and `rows` are scaled; `labels` are class numbers or signs of pairs.
+    """
+    r = recipe
+    weights = Weights(
+        source_shrink=r.source_shrinkage * r.source_fit,
+        source_fit=r.source_fit,
+        target_shrink=r.target_shrinkage * r.target_fit,
+        target_fit=r.target_fit,
+        similarity=1.0,
+        pairs=label_weights(labels, S.shape[0], r.positive_weight, r.balance),
+        loss=r.loss,
+        bias_scale=float(r.fit_bias),
+    )
+    options = Options(r.source_set, r.block_tol, r.random_state)
+    if found is not None:
+        return Training.restored(S, rows, labels, weights, options, found)
+    tell("dictionaries")
+    B = source_dictionary(S, r.n_source_atoms, r.random_state)
+    D = target_dictionary(rows, r.n_target_atoms, r.random_state)
+    tell("first codes and W")
+    training = Training(S, rows, labels, weights, options, B, D)
+    training.set_penalty(r.similarity_penalty)
+    training.fit_similarity()
+    return training
