@@ -24,8 +24,9 @@ the command was not understood, 130 interrupted.
 
 Every command takes `--config FILE`, a TOML file with options by their long names and arguments by
 theirs in lower case. It is the same as giving them as options, and options win. Parameters of the
-method stand under `[set]`. A table with the name of a command is for that command alone. A name
-that does not exist is an error that gives the nearest one. This is `digits.toml`, used below:
+method stand under `[set]`, those of its parts as `row_scaler__center = false` or in a table of the
+part, `[set.row_scaler]`. A table with the name of a command is for that command alone. A name that
+does not exist is an error that gives the nearest one. This is `digits.toml`, used below:
 
 ```toml
 {config}```

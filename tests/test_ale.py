@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen import ALE, ClassTable, InputError, make_zero_shot
+from unseen import ALE, ClassScaler, ClassTable, InputError, RowScaler, make_zero_shot
 from unseen.model.ranking import weighted_ranking
 from unseen.preprocessing import unit_rows
 
@@ -60,7 +60,10 @@ def test_the_weights_stay_in_the_span_of_the_descriptions() -> None:
 def test_a_penalty_means_the_same_in_other_units() -> None:
     """Rows ten times as long, and a table twice as long: the same model."""
     X, y = DATA.training_set()
-    plain = dict.fromkeys(("unit_rows", "unit_classes"), False)
+    plain: dict[str, Any] = {
+        "row_scaler": RowScaler(unit_length=False),
+        "class_scaler": ClassScaler(unit_length=False),
+    }
     once = ALE(**plain).fit(X, y, classes=DATA.classes)
     longer = ClassTable(DATA.classes.names, 2 * DATA.classes.vectors)
     again = ALE(**plain).fit(10 * X, y, classes=longer)

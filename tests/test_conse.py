@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from unseen import ClassTable, ConSE, InputError, make_zero_shot
+from tests.common.scalers import AS_GIVEN
+from unseen import ClassScaler, ClassTable, ConSE, InputError, make_zero_shot
 from unseen.estimators.conse import keep_largest
 
 
 def test_equals_the_average_written_out() -> None:
     data = make_zero_shot(n_seen=6, n_unseen=3, rows_per_class=12, n_features=9, dtype=np.float64)
     X, y = data.training_set()
-    model = ConSE(3, 1e-2, unit_rows=False, center=False, center_classes=False, unit_classes=False)
+    model = ConSE(3, 1e-2, **AS_GIVEN)
     model.fit(X, y, classes=data.classes)
     strength = 1 / (1e-2 * np.sum((X - X.mean(axis=0)) ** 2))
     peer = LogisticRegression(C=strength, tol=1e-9, max_iter=20_000).fit(X, y)
@@ -31,7 +32,7 @@ def by_hand() -> ConSE:
     """Three classes of probability 0.6, 0.3 and 0.1 for every row."""
     rng = np.random.default_rng(0)
     table = ClassTable(["a", "b", "c"], [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    model = ConSE(2, center_classes=False).fit(
+    model = ConSE(2, class_scaler=ClassScaler(center=False)).fit(
         rng.standard_normal((9, 4)), np.repeat(["a", "b", "c"], 3), classes=table
     )
     model.weights_ = np.zeros((4, 3))

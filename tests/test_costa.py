@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from tests.common.scalers import AS_GIVEN
 from unseen import COSTA, ClassTable, InputError, make_zero_shot
 
 
 def test_equals_classifiers_of_scikit_learn_combined() -> None:
     data = make_zero_shot(n_seen=5, n_unseen=3, rows_per_class=15, n_features=8, dtype=np.float64)
     X, y = data.training_set()
-    model = COSTA(3.0, 1e-2, unit_rows=False, center=False, center_classes=False)
+    model = COSTA(3.0, 1e-2, **AS_GIVEN)
     model.fit(X, y, classes=data.classes)
     strength = 1 / (1e-2 * np.sum((X - X.mean(axis=0)) ** 2))
     rows, total = data.unseen_set()[0], 0.0
@@ -38,7 +39,7 @@ def by_hand() -> COSTA:
     """Classes along (1, 0), (0, 1) and (0, -1); the classifiers are the columns of W."""
     rng = np.random.default_rng(0)
     table = ClassTable(["a", "b", "c"], [[2.0, 0.0], [0.0, 5.0], [0.0, -1.0]])
-    model = COSTA(unit_rows=False, center=False, center_classes=False)
+    model = COSTA(**AS_GIVEN)
     model.fit(rng.standard_normal((9, 2)), np.repeat(["a", "b", "c"], 3), classes=table)
     model.weights_ = np.array([[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]])
     return model

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
+from tests.common.scalers import ROWS_AS_GIVEN
 from unseen import DAP, ClassTable, InputError, make_zero_shot
 
 
@@ -15,7 +16,7 @@ def test_equals_the_product_of_probabilities_written_out() -> None:
         n_seen=6, n_unseen=3, rows_per_class=12, n_features=9, n_attributes=5, dtype=np.float64
     )
     X, y = data.training_set()
-    model = DAP(1e-2, unit_rows=False, center=False).fit(X, y, classes=data.classes)
+    model = DAP(1e-2, **ROWS_AS_GIVEN).fit(X, y, classes=data.classes)
     strength = 1 / (1e-2 * np.sum((X - X.mean(axis=0)) ** 2))
     seen = data.classes.select(data.seen).vectors
     rows = data.unseen_set()[0][:10]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.common.scalers import NOT_CENTRED
 from tests.oracles import qp
 from unseen import ClassTable, DeViSE, InputError, make_zero_shot
 from unseen.preprocessing import unit_rows
@@ -36,7 +37,7 @@ def test_reaches_the_minimum_that_a_general_solver_finds() -> None:
         hinges = np.maximum(margin - ahead[other] @ V.ravel(), 0)
         return hinges.sum() / 12 + penalty / 2 * np.sum(V**2)
 
-    model = DeViSE(penalty, margin, center=False, center_classes=False, max_iter=800, tol=0.0)
+    model = DeViSE(penalty, margin, **NOT_CENTRED, max_iter=800, tol=0.0)
     model.fit(X, y, classes=ClassTable(range(4), S))
     least = objective(margin * z)
     assert model.history_[-1] == pytest.approx(objective(model.weights_))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.common.scalers import AS_GIVEN
 from unseen import ESZSL, ClassTable, InputError, make_zero_shot
 from unseen.preprocessing import unit_rows
 
@@ -34,9 +35,7 @@ def test_equals_the_explicit_formula(
     X = rng.standard_normal((n_rows, d_t))
     S = rng.standard_normal((n_classes, d_s))
     y = np.r_[np.arange(n_classes), rng.integers(0, n_classes, n_rows - n_classes)]
-    model = ESZSL(
-        0.01, 0.1, unit_rows=False, center=False, center_classes=False, unit_classes=False
-    )
+    model = ESZSL(0.01, 0.1, **AS_GIVEN)
     model.fit(X, y, classes=ClassTable(range(n_classes), S))
     V = explicit(X, y, S, 0.01 * np.sum(X**2), 0.1 * np.sum(S**2))
     np.testing.assert_allclose(model.weights_, V, rtol=1e-6, atol=1e-9 * np.abs(V).max())
@@ -55,9 +54,7 @@ def test_minimises_its_objective() -> None:
             gamma * lam * np.sum(V**2)
         )  # fmt: skip
 
-    model = ESZSL(
-        0.05, 0.2, unit_rows=False, center=False, center_classes=False, unit_classes=False
-    )
+    model = ESZSL(0.05, 0.2, **AS_GIVEN)
     V = model.fit(X, y, classes=ClassTable(range(4), S)).weights_
     for _ in range(50):
         assert objective(V + 1e-3 * rng.standard_normal(V.shape)) > objective(V)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from tests.common.scalers import ROWS_AS_GIVEN
 from unseen import IAP, ClassTable, InputError, make_zero_shot
 from unseen.estimators import iap
 
@@ -15,7 +16,7 @@ def test_equals_the_sum_over_seen_classes_written_out() -> None:
         n_seen=6, n_unseen=3, rows_per_class=12, n_features=9, n_attributes=5, dtype=np.float64
     )
     X, y = data.training_set()
-    model = IAP(1e-1, unit_rows=False, center=False).fit(X, y, classes=data.classes)
+    model = IAP(1e-1, **ROWS_AS_GIVEN).fit(X, y, classes=data.classes)
     strength = 1 / (1e-1 * np.sum((X - X.mean(axis=0)) ** 2))
     peer = LogisticRegression(C=strength, tol=1e-9, max_iter=20_000).fit(X, y)
     rows = data.unseen_set()[0][:10]

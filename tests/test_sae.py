@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.common.scalers import AS_GIVEN
 from unseen import SAE, ClassTable, InputError, make_zero_shot
-
-OFF: dict[str, Any] = dict.fromkeys(
-    ("unit_rows", "center", "center_classes", "unit_classes"), False
-)
 
 
 def scaled(X: np.ndarray, S: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +33,7 @@ def test_equals_a_general_sylvester_solver(
     rng = np.random.default_rng(seed)
     X, S = rng.standard_normal((n_rows, d_t)), rng.standard_normal((n_classes, d_s))
     labels = np.r_[np.arange(n_classes), rng.integers(0, n_classes, n_rows - n_classes)]
-    W = SAE(weight, **OFF).fit(X, labels, classes=ClassTable(range(n_classes), S)).weights_
+    W = SAE(weight, **AS_GIVEN).fit(X, labels, classes=ClassTable(range(n_classes), S)).weights_
     X, S = scaled(X, S, labels)
     # A little on the diagonal where both sides are singular: the solution of least length.
     A, B = S.T @ S + 1e-9 * np.eye(d_s), weight * X.T @ X
@@ -49,7 +44,7 @@ def test_equals_a_general_sylvester_solver(
 def test_minimises_its_objective() -> None:
     rng = np.random.default_rng(0)
     X, S, labels = rng.standard_normal((30, 5)), rng.standard_normal((4, 3)), np.arange(30) % 4
-    W = SAE(0.3, **OFF).fit(X, labels, classes=ClassTable(range(4), S)).weights_
+    W = SAE(0.3, **AS_GIVEN).fit(X, labels, classes=ClassTable(range(4), S)).weights_
     X, S = scaled(X, S, labels)
 
     def objective(W: np.ndarray) -> float:
@@ -63,7 +58,7 @@ def by_hand(direction: str) -> SAE:
     """One attribute s = 1 or -1, rows (s, 0) and (s, 1), (s, -1) in turn."""
     X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
     table = ClassTable(["plus", "minus"], [[1.0], [-1.0]])
-    model = SAE(2.0, direction=direction, **OFF)
+    model = SAE(2.0, direction=direction, **AS_GIVEN)
     return model.fit(X, ["plus"] * 3 + ["minus"] * 3, classes=table)
 
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.optimize
 
 import unseen
+from tests.common.scalers import NOT_CENTRED
 from unseen import SJE, ClassTable, InputError, make_zero_shot
 from unseen.estimators.sje import simplex_grid
 from unseen.preprocessing import unit_rows
@@ -52,7 +53,7 @@ def test_reaches_the_minimum_that_a_general_solver_finds() -> None:
     assert solution.success
     least = objective(solution.x[:6])
     assert least == pytest.approx(solution.fun, rel=1e-6)
-    model = SJE(penalty, center=False, center_classes=False, max_iter=600, tol=0.0)
+    model = SJE(penalty, **NOT_CENTRED, max_iter=600, tol=0.0)
     model.fit(rows, y, classes=ClassTable(range(4), S))
     assert model.history_[0] == pytest.approx(1)
     assert model.history_[-1] == pytest.approx(objective(model.weights_))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
 
+from tests.common.scalers import AS_GIVEN
 from unseen import ClassTable, InputError, make_zero_shot
 from unseen.estimators.sse import (
     SSE,
@@ -21,7 +22,6 @@ from unseen.estimators.sse import (
 )
 
 BOTH = pytest.mark.parametrize("kind", [SSEIntersection, SSEReLU])
-PLAIN = {"unit_rows": False, "center": False, "center_classes": False, "unit_classes": False}
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +179,7 @@ def test_two_classes_and_one_between_them(kind: type[SSE]) -> None:
     first = np.r_[np.zeros(10), np.full(10, 4.0)] + np.tile([-0.1, 0.1], 10)
     X, y = np.stack([first, 4 - first], axis=1), np.repeat(["low", "high"], 10)
     table = ClassTable(["low", "high", "middle"], [[0.0], [1.0], [0.5]])
-    model = kind(1e-6, **PLAIN).fit(X, y, classes=table)
+    model = kind(1e-6, **AS_GIVEN).fit(X, y, classes=table)
     np.testing.assert_allclose(model.transform_classes(["middle"]), [[0.5, 0.5]], atol=1e-3)
     assert model.score(X, y, candidates="seen") == 1
 

@@ -12,7 +12,7 @@ from joblib import parallel_config
 
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import write_data
-from unseen import ESZSL, ClassHoldout, InputError, make_zero_shot, tensors, tune
+from unseen import ESZSL, ClassHoldout, InputError, RowScaler, make_zero_shot, tensors, tune
 from unseen.training.checkpoint import KIND, Checkpoint, remove
 from unseen.tuning import Tuning
 
@@ -170,8 +170,8 @@ def test_other_data_are_refused(data: Any, tmp_path: Path) -> None:
     tune(ESZSL(), X, y, data.classes, GRID, checkpoint=path)
     with pytest.raises(InputError, match="the rows, labels or classes were others"):
         tune(ESZSL(), np.flipud(X), y, data.classes, GRID, checkpoint=path)
-    with pytest.raises(InputError, match="center was True and is now False"):
-        tune(ESZSL(center=False), X, y, data.classes, GRID, checkpoint=path)
+    with pytest.raises(InputError, match="row_scaler__center was True and is now False"):
+        tune(ESZSL(row_scaler=RowScaler(center=False)), X, y, data.classes, GRID, checkpoint=path)
 
 
 def test_the_command_removes_the_file_when_it_is_done(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import unseen
-from unseen import ESZSL, ClassTable, InputError, make_zero_shot
+from unseen import ESZSL, ClassTable, InputError, RowScaler, make_zero_shot
 from unseen.estimators import METHODS, available
+from unseen.parts import Part
 from unseen.storage import FORMAT
 
 NAMES: dict[str, Callable[[int], Any]] = {
@@ -130,12 +131,47 @@ def test_saving_what_was_loaded_gives_the_same_file(tmp_path: Path, method: str)
 def test_parameters_and_revealed_classes_are_kept(tmp_path: Path) -> None:
     X, y, table, rows = problem()
     more = ClassTable(["new"], np.arange(7.0)[None, :], table.attributes)
-    model = ESZSL(row_penalty=0.25, center=False).fit(X, y, classes=table).reveal(more)
+    model = (
+        ESZSL(row_penalty=0.25, row_scaler=RowScaler(center=False))
+        .fit(X, y, classes=table)
+        .reveal(more)
+    )
     model.save(tmp_path / "model")
     loaded = unseen.load(tmp_path / "model")
-    assert (loaded.row_penalty, loaded.center) == (0.25, False)
+    assert (loaded.row_penalty, loaded.row_scaler.center) == (0.25, False)
     assert "new" in loaded.classes_
     assert np.array_equal(loaded.similarities(rows, ["new"]), model.similarities(rows, ["new"]))
+
+
+def test_parts_are_kept_as_words(tmp_path: Path) -> None:
+    """A part that was given, and one that was left to the method, which says what it was."""
+    X, y, table, _ = problem()
+    ESZSL(row_scaler=RowScaler(center=False)).fit(X, y, classes=table).save(tmp_path / "model")
+    parameters = manifest_of(tmp_path / "model")["parameters"]
+    assert parameters["row_scaler"] == {"row scaler": {"center": False, "unit_length": True}}
+    usual = {"class scaler": {"center": True, "unit_length": True}}
+    assert parameters["class_scaler"] == {"default": usual}
+    assert unseen.load(tmp_path / "model").class_scaler is None
+
+
+def test_a_default_that_has_changed_since_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, table, _ = problem()
+    ESZSL().fit(X, y, classes=table).save(tmp_path / "model")
+    later = Part(lambda: RowScaler(center=False))
+    monkeypatch.setattr(ESZSL, "_parts", {**ESZSL._parts, "row_scaler": later})
+    assert ESZSL().get_params()["row_scaler__center"] is False
+    assert unseen.load(tmp_path / "model").row_scaler.center is True
+
+
+def test_a_part_of_a_users_own_class_is_not_saved_as_another(tmp_path: Path) -> None:
+    class Mine(RowScaler):
+        pass
+
+    X, y, table, _ = problem()
+    with pytest.raises(InputError, match="a Mine cannot be saved"):
+        ESZSL(row_scaler=Mine()).fit(X, y, classes=table).save(tmp_path / "model")
 
 
 def test_names_of_feature_columns_are_kept(tmp_path: Path) -> None:
@@ -255,6 +291,10 @@ def test_a_file_cannot_replace_parts_of_the_estimator(
         unseen.load(forge(saved[1], tmp_path / "forged", change))
 
 
+def with_scaler(manifest: dict[str, Any], encoded: Any) -> dict[str, Any]:
+    return manifest | {"parameters": {"row_scaler": encoded}}
+
+
 FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a list": lambda m: [],
     "a number": lambda m: 7,
@@ -267,6 +307,12 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "unknown kind": lambda m: m | {"state": {"weights_": {"code": "1 + 1"}}},
     "two kinds": lambda m: m | {"state": {"weights_": {"array": "array0", "names": []}}},
     "bad table": lambda m: m | {"state": {"class_table_": {"class table": [{"names": []}]}}},
+    "part of an unknown kind": lambda m: with_scaler(m, {"os.system": {"center": True}}),
+    "part of another kind": lambda m: with_scaler(m, {"class scaler": {"center": True}}),
+    "part with an unknown parameter": lambda m: with_scaler(m, {"row scaler": {"command": "ls"}}),
+    "part with a wrong value": lambda m: with_scaler(m, {"row scaler": {"center": "yes"}}),
+    "part that is a list": lambda m: with_scaler(m, {"row scaler": [True, True]}),
+    "default of what is no part": lambda m: m | {"parameters": {"row_penalty": {"default": 1}}},
     "no checksums": lambda m: m | {"arrays": {}},
 }
 

@@ -32,6 +32,7 @@ from unseen.estimators import (
     SSEIntersection,
     SSEReLU,
 )
+from unseen.preprocessing import ClassScaler, RowScaler
 from unseen.protocols import cold_start, evaluate, evaluate_pairs
 from unseen.selection import ClassHoldout
 from unseen.storage import load
@@ -47,12 +48,14 @@ __all__ = [
     "SAE",
     "SJE",
     "ClassHoldout",
+    "ClassScaler",
     "ClassTable",
     "ConSE",
     "DeViSE",
     "DeepEmbedding",
     "InputError",
     "LatEm",
+    "RowScaler",
     "SSEIntersection",
     "SSEReLU",
     "ZeroShotDataset",

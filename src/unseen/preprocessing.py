@@ -1,12 +1,21 @@
-"""Scaling of rows and of class descriptions: learned from training data only."""
+"""Scaling of rows and of class descriptions: learned from training data only.
+
+`RowScaler` and `ClassScaler` say how to scale and are parameters of the methods; `RowScaling` and
+`ClassScaling` are what they learn, and what a fitted model keeps.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.blocks import array_blocks
+from unseen.errors import InputError
+from unseen.parts import Composite
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,116 @@ class ClassScaling:
         """Scaled descriptions; one equal to the mean becomes zero."""
         scaled = S if self.mean is None else S - self.mean
         return unit_rows(scaled) if self.unit_length else scaled
+
+
+class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
+    """What both scalers share: two switches, and numbers in the precision they come in."""
+
+    center: bool
+    unit_length: bool
+
+    def _check_parameters(self) -> None:
+        for name, value in self.get_params().items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise InputError(f"{name} must be True or False, not {value!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class RowScaler(_Scaler):
+    """Scales rows: x -> x / |x| - mean.
+
+    A row of zeros has no direction; it stays zero before the mean is taken off.
+
+    Parameters
+    ----------
+    unit_length : scale each row to length one.
+    center : take off the mean of the training rows, after that.
+
+    Attributes
+    ----------
+    scaling_ : the `RowScaling` that was learned.
+
+    >>> RowScaler(center=False).fit_transform([[3.0, 4.0], [0.0, 0.0]]).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+
+    def __init__(self, unit_length: bool = True, center: bool = True) -> None:
+        self.unit_length = unit_length
+        self.center = center
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from training rows X (N x d_t), which may be memory-mapped."""
+        X = validate_data(self, X, dtype=float_types(X))
+        self.scaling_ = self.learn(X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Scaled copies of rows, N x d_t."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        scaled = np.empty(X.shape, X.dtype)
+        for rows in array_blocks(X):
+            scaled[rows] = self.scaling_(X[rows])
+        return scaled
+
+    def learn(self, X: np.ndarray, unit_scale: bool = False) -> RowScaling:
+        """What `fit` learns, leaving the scaler as it is.
+
+        With `unit_scale` the training rows get a mean square length of one, which some methods
+        count their penalties in.
+        """
+        self._check_parameters()
+        return RowScaling.fit(X, bool(self.unit_length), bool(self.center), unit_scale)
+
+
+class ClassScaler(_Scaler):
+    """Scales class descriptions: s -> (s - mean) / |s - mean|.
+
+    A description equal to the mean becomes zero.
+
+    Parameters
+    ----------
+    center : take off the mean of the descriptions of the seen classes.
+    unit_length : scale each description to length one, after that.
+
+    Attributes
+    ----------
+    scaling_ : the `ClassScaling` that was learned.
+
+    >>> ClassScaler().fit([[1.0, 0.0], [1.0, 2.0]]).transform([[4.0, 5.0]]).tolist()
+    [[0.6, 0.8]]
+    """
+
+    def __init__(self, center: bool = True, unit_length: bool = True) -> None:
+        self.center = center
+        self.unit_length = unit_length
+
+    def fit(self, S: Any, y: Any = None) -> Self:
+        """Learn from the descriptions S (C x d_s) of the seen classes."""
+        S = validate_data(self, S, dtype=float_types(S))
+        self.scaling_ = self.learn(S)
+        return self
+
+    def transform(self, S: Any) -> np.ndarray:
+        """Scaled copies of descriptions, C' x d_s."""
+        check_is_fitted(self)
+        S = validate_data(self, S, reset=False, dtype=float_types(S), copy=True)
+        return self.scaling_(S)
+
+    def learn(self, S: np.ndarray) -> ClassScaling:
+        """What `fit` learns, leaving the scaler as it is."""
+        self._check_parameters()
+        return ClassScaling.fit(S, bool(self.unit_length), bool(self.center))
+
+
+def float_types(X: Any) -> Any:
+    """float32 stays float32; half precision becomes float32, everything else float64."""
+    half = getattr(X, "dtype", None) == np.float16
+    return np.float32 if half else (np.float64, np.float32)
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:

@@ -3,8 +3,9 @@
 The manifest has the format version, the method, its parameters, its fitted state (class table,
 preprocessing and checksum of the training data included), library versions, and checksums of every
 array and of itself; in it an array is a reference `{"array": name}` and a list of names is
-`{"names": [...]}`. A damaged file is refused rather than used, and so is one whose parts do not
-belong together.
+`{"names": [...]}`. A part of the method is its kind, a word of `_PARTS`, with its parameters; one
+that was left to the method is `{"default": part}`. A damaged file is refused rather than used, and
+so is one whose arrays and names do not belong together. `unseen.old_formats` reads older files.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ from unseen import files, tensors
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.old_formats import upgraded
+from unseen.parts import Composite, plain
+from unseen.preprocessing import ClassScaler, ClassScaling, RowScaler, RowScaling
 from unseen.row_kernel import RowKernel
 from unseen.tensors import Arrays, DamagedError
 
 KIND = "unseen"
-FORMAT = 1
+FORMAT = 2
 _SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling, "row kernel": RowKernel}
+_PARTS: dict[str, type[Composite]] = {"row scaler": RowScaler, "class scaler": ClassScaler}
 
 
 def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
@@ -46,7 +50,7 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
     manifest = {
         "format": FORMAT,
         "method": names[0],
-        "parameters": {k: _encode(v, arrays) for k, v in model.get_params(deep=False).items()},
+        "parameters": _encode_parameters(model, arrays),
         "state": {k: _encode(v, arrays) for k, v in fitted.items()},
         "arrays": {},
         "versions": {
@@ -100,7 +104,7 @@ def _read(file: BinaryIO, name: str) -> ZeroShotClassifier:
             "or save the model again with this version"
         )
     try:
-        model = _rebuilt(manifest, arrays)
+        model = _rebuilt(upgraded(manifest), arrays)
         _check(model, arrays)
     except InputError as error:
         raise InputError(f"{name} cannot be used: {error}") from error
@@ -111,7 +115,7 @@ def _read(file: BinaryIO, name: str) -> ZeroShotClassifier:
 
 def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroShotClassifier:
     kind = method(manifest["method"])
-    model = kind(**{k: _decode(v, arrays) for k, v in manifest["parameters"].items()})
+    model = kind(**_decode_parameters(kind, manifest["parameters"], arrays))
     for name, value in manifest["state"].items():
         if not _is_state(kind, name):
             raise KeyError(name)
@@ -126,6 +130,7 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroSho
 def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
     """An error unless the parts belong together: names agree, and a row goes all the way through,
     scored with all seen classes and an unseen one."""
+    model._check_parts()
     model._check_parameters()
     known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
     parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
@@ -149,6 +154,30 @@ def _is_state(kind: type[ZeroShotClassifier], name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and not hasattr(kind, name)
 
 
+def _encode_parameters(model: Composite, arrays: Arrays) -> dict[str, Any]:
+    """Parameters as JSON. Of a part that is None the file has what that stands for now."""
+    found = {}
+    for name, value in model.get_params(deep=False).items():
+        is_default = value is None and name in model._parts
+        encoded = _encode(model._part(name) if is_default else value, arrays)
+        found[name] = {"default": encoded} if is_default else encoded
+    return found
+
+
+def _decode_parameters(
+    kind: type[Composite], encoded: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Parameters from JSON. A part that was the default then and is not now stays as it was."""
+    found = {}
+    for name, value in encoded.items():
+        if isinstance(value, dict) and set(value) == {"default"}:
+            part, usual = _decode(value["default"], arrays), kind._parts[name].default()
+            found[name] = None if plain({name: part}) == plain({name: usual}) else part
+        else:
+            found[name] = _decode(value, arrays)
+    return found
+
+
 def _encode(value: Any, arrays: Arrays) -> Any:
     """A value as JSON; arrays of numbers go to `arrays` and leave a reference."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -168,6 +197,9 @@ def _encode(value: Any, arrays: Arrays) -> Any:
     for word, kind in _SCALINGS.items():
         if isinstance(value, kind):
             return {word: [_encode(getattr(value, f.name), arrays) for f in fields(value)]}
+    for word, kind in _PARTS.items():
+        if type(value) is kind:
+            return {word: _encode_parameters(value, arrays)}
     raise InputError(f"a {type(value).__name__} cannot be saved in a model file")
 
 
@@ -195,4 +227,6 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return ClassTable(*[_decode(v, arrays) for v in content])
     if kind in _SCALINGS:
         return _SCALINGS[kind](*(_decode(v, arrays) for v in content))
+    if kind in _PARTS:
+        return _PARTS[kind](**_decode_parameters(_PARTS[kind], content, arrays))
     raise KeyError(kind)

@@ -218,6 +218,20 @@ def test_sweep_gives_numbers_and_a_picture(folder: Path, tmp_path: Path) -> None
     assert lasting(tmp_path / "results.jsonl") == records, "nothing was run again"
 
 
+def test_a_sweep_over_a_parameter_of_a_part(folder: Path, tmp_path: Path) -> None:
+    command = ["sweep", "row_scaler__center", folder, "-m", "eszsl", "--values", "true,false",
+               "--set", "row_scaler=RowScaler", "--trials", "1", "-o", tmp_path]  # fmt: skip
+    done = run_unseen(*command)
+    assert done.code == 0, done.err
+    records = lasting(tmp_path / "results.jsonl")
+    assert [r["value"] for r in records] == [True, False]
+    assert records[0]["fixed"] == {"row_scaler": "RowScaler"}
+    assert run_unseen(*command).code == 0
+    assert lasting(tmp_path / "results.jsonl") == records, "nothing was run again"
+    wrong = run_unseen("sweep", "row_scaler__centre", folder, "-m", "eszsl", "--values", "true")
+    assert "nearest name: 'row_scaler__center'" in wrong.err
+
+
 def test_a_sweep_on_unseen_classes_warns_against_choosing_by_it(
     folder: Path, tmp_path: Path
 ) -> None:

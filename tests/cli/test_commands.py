@@ -18,10 +18,11 @@ import pytest
 import unseen
 from tests.common.birds import SEEN, UNSEEN, write_classes
 from tests.common.command import BY_ESZSL, Outcome, assert_one_sentence, run_unseen
-from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
+from unseen import ESZSL, ClassTable, RowScaler, evaluate, load_digits_zero_shot, make_zero_shot
 from unseen.cli import main
 from unseen.cli import tune as tune_command
 from unseen.cli.output import show, show_json
+from unseen.parts import plain_parameters
 
 COMMANDS = [
     "demo", "check", "fit", "tune", "predict", "retrieve", "explain", "evaluate", "bench", "sweep",
@@ -54,11 +55,13 @@ def test_version() -> None:
 def test_methods_and_datasets_are_listed() -> None:
     assert "row_penalty=0.001" in run_unseen("methods").out
     methods = run_unseen("methods", "--json").json
-    assert methods["eszsl"]["parameters"] == ESZSL().get_params()
+    assert methods["eszsl"]["parameters"] == plain_parameters(ESZSL())
     assert methods["eszsl"]["grid"] == ESZSL.default_grid()
     told = run_unseen("methods", "ESZSL").out
     assert "in units of the trace of X'X" in told
     assert re.search(r"^row_penalty = 0.001  \[.*0\.01\]$", told, re.MULTILINE)
+    assert "\nrow_scaler__center : take off the mean of the training rows" in told
+    assert "\nrow_scaler = RowScaler\n  row_scaler__center = True\n" in told
     assert list(run_unseen("methods", "ale", "--json").json) == ["ale"]
     for name, facts in methods.items():
         described = run_unseen("methods", name).out.partition("Defaults, and")[0]
@@ -94,7 +97,7 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_fit_reports_what_it_did(folder: Path, tmp_path: Path) -> None:
     outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "new" / "m.unseen", "--json")
-    assert outcome.json["parameters"] == ESZSL().get_params()
+    assert outcome.json["parameters"] == plain_parameters(ESZSL())
     assert (outcome.json["rows"], outcome.json["seen"], outcome.json["unseen"]) == (56, 8, 3)
     assert (
         "56 rows of 8 classes" in run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "m").out
@@ -221,11 +224,12 @@ def test_a_model_with_numbers_for_names(tmp_path: Path) -> None:
 
 
 def test_parameters_are_set(folder: Path, tmp_path: Path) -> None:
-    settings = ["--set", "row_penalty=0.5", "--set", "center=false", "--set", "unit_rows=False"]
+    settings = ["row_penalty=0.5", "row_scaler__center=false", "row_scaler__unit_length=False"]
+    settings = [word for setting in settings for word in ("--set", setting)]
     outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "m", *settings)
     assert (outcome.code, outcome.err) == (0, "")
-    wanted = ESZSL(row_penalty=0.5, center=False, unit_rows=False).get_params()
-    assert unseen.load(tmp_path / "m").get_params() == wanted
+    wanted = ESZSL(row_penalty=0.5, row_scaler=RowScaler(False, False))
+    assert plain_parameters(unseen.load(tmp_path / "m")) == plain_parameters(wanted)
 
 
 @pytest.mark.parametrize(
@@ -237,9 +241,12 @@ def test_parameters_are_set(folder: Path, tmp_path: Path) -> None:
         ("row_penalty=[1]", "row_penalty takes a number"),
         ("row_penalty=True", "row_penalty takes a number"),
         ("row_penalty=1e999", "row_penalty takes a number"),
-        ("center=0", "center is True or False, not '0'"),
-        ("center=maybe", "center is True or False"),
+        ("row_scaler__center=0", "row_scaler__center is True or False, not '0'"),
+        ("row_scaler__center=maybe", "row_scaler__center is True or False"),
         ("row_penalti=1", "nearest name: 'row_penalty'; it has"),
+        ("row_scaler__centre=1", "nearest name: 'row_scaler__center'; it has"),
+        ("center=1", "no parameter 'center', but 'class_scaler__center', 'row_scaler__center'; it"),
+        ("row_scaler=Rows", "row_scaler must be RowScaler, not 'Rows'"),
         ("row_penalty", "NAME=VALUE"),
     ],
 )

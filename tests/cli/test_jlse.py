@@ -135,12 +135,32 @@ def test_options_win_over_the_file(folder: Path, tmp_path: Path) -> None:
     config = write_config(
         tmp_path,
         f"out = '{tmp_path / 'm'}'\nmethod = 'jlse'\n"
-        "[fit.set]\nrow_penalty = 0.5\ncenter = false\n",
+        "[fit.set]\nrow_penalty = 0.5\nrow_scaler__center = false\n",
     )
     options = ["--method", "eszsl", "--set", "row_penalty=0.25", "--json"]
     found = run_unseen("fit", folder, "--config", config, *options).json
     assert found["method"] == "eszsl"
-    assert (found["parameters"]["row_penalty"], found["parameters"]["center"]) == (0.25, False)
+    assert (found["parameters"]["row_penalty"], found["parameters"]["row_scaler__center"]) == (
+        0.25,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[fit.set]\nrow_scaler__center = false\n",
+        "[fit.set.row_scaler]\ncenter = false\n",
+        "[set]\nrow_scaler = 'RowScaler'\nrow_scaler__center = false\n",
+        "set = ['row_scaler__center=false']\n",
+    ],
+)
+def test_parameters_of_parts_in_a_file(folder: Path, tmp_path: Path, text: str) -> None:
+    config = write_config(tmp_path, f"out = '{tmp_path / 'm'}'\nmethod = 'eszsl'\n{text}")
+    options = ["--set", "class_scaler__unit_length=false", "--json"]
+    found = run_unseen("fit", folder, "--config", config, *options).json["parameters"]
+    assert (found["row_scaler"], found["row_scaler__center"]) == ("RowScaler", False)
+    assert (found["row_scaler__unit_length"], found["class_scaler__unit_length"]) == (True, False)
 
 
 def test_every_kind_of_option_can_stand_in_the_file(
@@ -169,6 +189,7 @@ def test_every_kind_of_option_can_stand_in_the_file(
         ("json = 'yes'", "json is true or false, not 'yes'"),
         ("fit = 3", "fit must be a table of options"),
         ("out = ", "is not a TOML file"),
+        ("method = 'eszsl'\n[set.row_scaler]\ncentre = true", "nearest name: 'row_scaler__center'"),
         ("[set]\nmax_itr = 3", "JLSE has no parameter 'max_itr'; nearest name: 'max_iter'"),
     ],
 )

@@ -32,6 +32,14 @@ def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any
     assert f"--set class_penalty=0.1 --set row_penalty={row_penalty} --out FILE" in shown
 
 
+def test_parameters_of_parts_are_set_and_told(folder: Path, tmp_path: Path) -> None:
+    options = ["--set", "row_scaler__center=false", "--settings", 2, "--splits", 1]
+    outcome = run_unseen("tune", folder, *BY_ESZSL, "--out", tmp_path / "m", *options)
+    assert outcome.code == 0, outcome.err
+    assert "--method eszsl --set row_scaler__center=False --set" in outcome.out
+    assert unseen.load(tmp_path / "m").row_scaler.center is False
+
+
 def test_tuning_tells_what_it_learned(folder: Path) -> None:
     """The effects and the costs that are shown are those of the JSON, and of the library."""
     options = ["--protocol", "paper", "--splits", 2, "--settings", 12]

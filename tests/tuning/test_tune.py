@@ -16,7 +16,7 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 
 from tests.tuning.spies import GRID, Spy, Uneven
-from unseen import ESZSL, JLSE, ClassHoldout, ClassTable, InputError, tune
+from unseen import ESZSL, JLSE, ClassHoldout, ClassTable, InputError, RowScaler, tune
 from unseen.tuning import Trial, Tuning
 from unseen.tuning.progress import Progress, describe, reporter
 from unseen.tuning.settings import expand
@@ -98,7 +98,8 @@ def test_scores_are_those_of_a_plain_loop(data: Any, scoring: str) -> None:
 
 def test_the_best_is_first_and_fitted_on_all_rows(data: Any) -> None:
     X, y = data.training_set()
-    tuning = tune(ESZSL(unit_rows=False), X, y, data.classes, GRID, strategy="grid")
+    rows = RowScaler(unit_length=False)
+    tuning = tune(ESZSL(row_scaler=rows), X, y, data.classes, GRID, strategy="grid")
     means = [t.mean for t in tuning.trials]
     assert means == sorted(means, reverse=True)
     assert tuning.best_score == means[0]
@@ -106,7 +107,7 @@ def test_the_best_is_first_and_fitted_on_all_rows(data: Any) -> None:
     assert (tuning.finished, tuning.n_tried, tuning.n_fits) == (True, 4, 20)
     settings = [tuple(t.parameters[k] for k in GRID) for t in tuning.trials]
     assert sorted(settings) == sorted(itertools.product(*GRID.values()))
-    again = ESZSL(unit_rows=False, **tuning.best_parameters).fit(X, y, classes=data.classes)
+    again = ESZSL(row_scaler=rows, **tuning.best_parameters).fit(X, y, classes=data.classes)
     assert np.array_equal(tuning.estimator.similarities(X), again.similarities(X))
 
 
@@ -114,7 +115,7 @@ def test_the_default_grid_and_several_grids(data: Any) -> None:
     X, y = data.training_set()
     n_settings = np.prod([len(v) for v in ESZSL.default_grid().values()])
     assert len(tune(ESZSL(), X, y, data.classes).trials) == n_settings
-    two = [{"row_penalty": [0.1]}, {"class_penalty": [0.1, 1.0], "center": [False]}]
+    two = [{"row_penalty": [0.1]}, {"class_penalty": [0.1, 1.0], "row_scaler__center": [False]}]
     assert len(tune(ESZSL(), X, y, data.classes, two).trials) == 3
 
 

@@ -25,6 +25,7 @@ from unseen.classes import ClassTable
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.parts import built, changed_parameters, plain_parameters, without
 from unseen.protocols import evaluate
 
 ALL_VARIANTS = "variants"
@@ -147,7 +148,7 @@ def run_job(job: Job, checkpoint: Path | None = None) -> list[dict[str, Any]]:
         if key not in fits:
             fits[key] = model, _timed_fit(model, X, y, data.classes)
         fitted, cost = fits[key]
-        fitted.set_params(**model.get_params())
+        fitted.set_params(**model.get_params(deep=False))
         found = evaluate(fitted, data).as_dict()
         about = {
             "key": job.key(label),
@@ -155,7 +156,7 @@ def run_job(job: Job, checkpoint: Path | None = None) -> list[dict[str, Any]]:
             "method": label,
             "split": _split(job, data),
         }
-        given = {"parameters": _given(model), "tune_seconds": seconds / len(chosen)}
+        given = {"parameters": changed_parameters(model), "tune_seconds": seconds / len(chosen)}
         results.append({**about, **given, **found, **cost, **facts})
     return results
 
@@ -167,21 +168,13 @@ def _model(job: Job, label: str, parameters: dict[str, Any]) -> ZeroShotClassifi
     if "calibration" in known:
         # It plays no part where only unseen classes compete.
         fixed |= {"generalized": True} if job.generalized else {"calibration": None}
-    return kind(**{**fixed, **parameters})
-
-
-def _given(model: ZeroShotClassifier) -> dict[str, Any]:
-    """The parameters of a model that are not its defaults."""
-    usual = type(model)().get_params()
-    return {name: value for name, value in model.get_params().items() if value != usual[name]}
+    return built(kind, {**fixed, **parameters})
 
 
 def _training_key(model: ZeroShotClassifier) -> str:
     """What tells one fit from another: all parameters but those of test time."""
-    parameters = model.get_params()
-    return json.dumps(
-        {k: v for k, v in parameters.items() if k not in model.test_time_parameters}, default=str
-    )
+    bound = without(plain_parameters(model), model.test_time_parameters)
+    return json.dumps(bound, default=str)
 
 
 def _timed_fit(model: ZeroShotClassifier, X: Any, y: Any, classes: ClassTable) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from unseen.bench.jobs import Job, opened, provenance
 from unseen.bench.log import Log
 from unseen.bench.tables import Table, deviation, spread
 from unseen.classes import ClassTable
-from unseen.errors import InputError, listed, nearest
+from unseen.errors import InputError, listed
 from unseen.estimators import method
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.parts import built, check_names, plain_parameters
 from unseen.plots.canvas import LIGHT, Look
 from unseen.plots.curves import sweep_figure
 from unseen.selection import ClassHoldout
@@ -75,12 +76,8 @@ def planned(
     on: str = "held-out",
 ) -> Sweep:
     """A checked sweep; without `values` those of `VALUES`."""
-    known = method(method_name)().get_params()
-    if parameter not in known:
-        raise InputError(
-            f"{method_name} has no parameter {parameter!r}{nearest(parameter, known)}; it has "
-            f"{listed(known, len(known))}"
-        )
+    model = built(method(method_name), fixed or {})
+    check_names([parameter], plain_parameters(model), method_name)
     if on not in SIDES:
         raise InputError(f"a sweep is on {listed(SIDES)} classes, not {on!r}")
     chosen = tuple(values) if values else VALUES.get(parameter)
@@ -134,7 +131,8 @@ def _measured(
     fixed: dict[str, Any] = {"random_state": trial} if "random_state" in known else {}
     if "calibration" in known:
         fixed["calibration"] = None
-    model = kind(**{**fixed, **sweep.fixed, sweep.parameter: value}).fit(X, y, classes=table)
+    model = built(kind, {**fixed, **sweep.fixed, sweep.parameter: value})
+    model.fit(X, y, classes=table)
     names = np.unique(y_test)
     scores = model.similarities(X_test, names)
     return {

@@ -11,6 +11,7 @@ import numpy as np
 from unseen.bench.variants import table_rows
 from unseen.classes import ClassTable
 from unseen.estimators import METHODS
+from unseen.parts import plain, plain_parameters
 from unseen.protocols import uncalibrated
 from unseen.selection import ClassHoldout
 from unseen.tuning import Trial, Tuning, tune
@@ -75,7 +76,7 @@ def _tuned(
         uncalibrated(model), X, y, classes,
         random_state=seed, budget=budget, checkpoint=checkpoint, **way,
     )  # fmt: skip
-    return Chosen({label: chosen(found.trials, model.get_params())}, found.spent)
+    return Chosen({label: chosen(found.trials, plain_parameters(model))}, found.spent)
 
 
 def _tuned_variants(
@@ -108,7 +109,7 @@ def _tuned_variants(
     for label in labels:
         fixed = table_rows()[label]
         own = [t for t in found.trials if fixed.items() <= t.parameters.items()]
-        best[label] = fixed | chosen(own, model.get_params() | fixed)
+        best[label] = fixed | chosen(own, plain_parameters(model) | fixed)
     return Chosen(best, found.spent)
 
 
@@ -117,7 +118,8 @@ def chosen(trials: Sequence[Trial], defaults: dict[str, Any]) -> dict[str, Any]:
 
     `trials` come best first; those that a budget left out come last.
     """
-    usual = next((t for t in trials if t.scores and t.parameters.items() <= defaults.items()), None)
+    tried = (t for t in trials if t.scores)
+    usual = next((t for t in tried if plain(t.parameters).items() <= defaults.items()), None)
     best = trials[0]
     if usual is None or not best.scores:
         return best.parameters if best.scores else {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +19,7 @@ from unseen.cli.output import percent, say, show, show_json, working
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.parts import plain_parameters
 
 # Seconds that JLSE takes on the digits only where its loops have to be compiled.
 _COMPILED = 15.0
@@ -125,7 +127,7 @@ def methods(
     described = {
         name: {
             "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
-            "parameters": kind().get_params(),
+            "parameters": plain_parameters(kind()),
             "grid": kind.default_grid(),
         }
         for name, kind in chosen.items()
@@ -147,16 +149,32 @@ def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
     say(inspect.getdoc(kind) or "")
     if "Parameters\n---" not in (inspect.getdoc(kind) or ""):  # told where they are shared
-        say(_parameters_of_base(kind))
+        say(_parameters_of(kind))
+    for name, part in kind._parts.items():
+        for choice in part.classes:
+            say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
+            say(_nested(name, _parameters_of(choice)))
     say("\nDefaults, and in brackets what 'unseen tune' tries")
     say("--------------------------------------------------")
     grid = kind.default_grid()
-    for name, value in kind().get_params().items():
+    for name, value in plain_parameters(kind()).items():
         tried = f"  [{', '.join(map(str, grid[name]))}]" if name in grid else ""
-        say(f"{name} = {value}{tried}")
+        indent = "  " * name.count("__")
+        say(f"{indent}{name} = {value}{tried}")
 
 
-def _parameters_of_base(kind: type[ZeroShotClassifier]) -> str:
+def _nested(part: str, text: str) -> str:
+    """What is told of the parameters of a part, by the names they have in the method."""
+    _, _, lines = text.partition("---\n")
+    return re.sub(
+        r"^\w+(, \w+)* :",
+        lambda names: re.sub(r"\w+", lambda name: f"{part}__{name[0]}", names[0]),
+        lines,
+        flags=re.MULTILINE,
+    )
+
+
+def _parameters_of(kind: type[Any]) -> str:
     """The parameters as the nearest class that tells of them does."""
     texts = (inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__)
     parts = (text.partition("\nParameters\n") for text in texts)

@@ -150,7 +150,7 @@ def sweep(
     for name in data:
         check_exists(name)
     chosen = planned(
-        parameter, _values(values, parameter, method_name), method_name=method_name,
+        parameter, _values(values, parameter, method_name, set_), method_name=method_name,
         fixed=parameters(method(method_name), set_), split=split, trials=trials, on=on,
     )  # fmt: skip
     check_page_out(out / "tables.md", out / "tables.html")
@@ -170,11 +170,11 @@ def sweep(
     say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
-def _values(text: str, parameter: str, method_name: str) -> list[Any]:
+def _values(text: str, parameter: str, method_name: str, settings: list[str] | None) -> list[Any]:
     """The values to try, each as `--set` would take it."""
     words = filter(None, (part.strip() for part in text.split(",")))
-    kind = method(method_name)
-    return [parameters(kind, [f"{parameter}={word}"])[parameter] for word in words]
+    kind, settings = method(method_name), settings or []
+    return [parameters(kind, [*settings, f"{parameter}={w}"])[parameter] for w in words]
 
 
 def _of_the_paper(quiet: bool) -> list[str]:

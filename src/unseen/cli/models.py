@@ -29,9 +29,10 @@ from unseen.cli.options import (
 )
 from unseen.cli.output import say, show_evaluation, show_json, working
 from unseen.datasets import ZeroShotDataset
-from unseen.errors import InputError, counted, listed, nearest
+from unseen.errors import InputError, counted, listed
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
+from unseen.parts import built, check_names, plain_parameters
 from unseen.storage import check_replaceable
 
 
@@ -53,7 +54,7 @@ def fit(
     kind = method(method_name)
     _check_able(kind, checkpoint)
     check_checkpoint(checkpoint, out)
-    model = kind(**parameters(kind, set_))
+    model = built(kind, parameters(kind, set_))
     dataset = open_data(data, split)
     X, y = dataset.training_set()
     start = time.perf_counter()
@@ -78,7 +79,7 @@ def _report_fit(
 ) -> None:
     n_seen, n_unseen = model.seen_classes_.size, model.unseen_classes_.size
     if json:
-        facts = {"method": name, "parameters": model.get_params(), "rows": n_rows}
+        facts = {"method": name, "parameters": plain_parameters(model), "rows": n_rows}
         show_json(facts | {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)})
         return
     say(f"{name} trained on {n_rows:,} rows of {n_seen} classes in {seconds:.2f} s: {out}")
@@ -106,28 +107,32 @@ def evaluate(
 
 
 def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
-    """Parameters from NAME=VALUE."""
-    known = kind().get_params()
-    values = {}
+    """Plain parameters from NAME=VALUE; a part is named by its class, or given as a table."""
+    given: dict[str, str] = {}
     for setting in settings or []:
         name, equals, text = setting.partition("=")
         if not equals:
             raise InputError(f"--set {setting}: write NAME=VALUE")
-        if name not in known:
-            raise InputError(
-                f"{kind.__name__} has no parameter {name!r}{nearest(name, known)}; "
-                f"it has {listed(known, len(known))}"
-            )
-        values[name] = _value(name, text, known[name])
-    return values
+        table = _literal(text) if name in kind._parts else None
+        nested = table if isinstance(table, dict) else {}
+        given |= {f"{name}__{k}": str(v) for k, v in nested.items()} if nested else {name: text}
+    parts = {name: text for name, text in given.items() if name in kind._parts}
+    known = plain_parameters(built(kind, parts))
+    check_names(given, known, kind.__name__)
+    return parts | {k: _value(k, v, known[k]) for k, v in given.items() if k not in parts}
+
+
+def _literal(text: str) -> Any:
+    """A Python literal, else a string."""
+    try:
+        return ast.literal_eval(text.title() if text.casefold() in ("true", "false") else text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def _value(name: str, text: str, default: Any) -> Any:
     """A Python literal, else a string; where the default is a number or a switch, one like it."""
-    try:
-        value = ast.literal_eval(text.title() if text.casefold() in ("true", "false") else text)
-    except (ValueError, SyntaxError):
-        value = text
+    value = _literal(text)
     is_switch = isinstance(value, bool)
     if isinstance(default, bool) and not is_switch:
         raise InputError(f"{name} is True or False, not {text!r}")

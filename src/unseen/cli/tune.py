@@ -16,6 +16,7 @@ from unseen.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, o
 from unseen.cli.output import percent, say, show, show_json
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import method
+from unseen.parts import built, plain, plain_parameters
 from unseen.selection import ClassHoldout, n_held_out
 from unseen.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
 
@@ -73,13 +74,16 @@ def tune(
     dataset = open_data(data, split)
     kind, preset = method(method_name), PROTOCOLS[protocol]
     fixed = parameters(kind, set_)
-    grid = {k: v for k, v in getattr(kind, preset.grid)().items() if k not in fixed}
+    model = built(kind, fixed)
+    # Another kind of part may lack what the grid of the method varies.
+    tunable = plain_parameters(model).keys() - fixed.keys()
+    grid = {k: v for k, v in getattr(kind, preset.grid)().items() if k in tunable}
     hold_out = preset.n_classes if hold_out is None else hold_out
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
     with going_on_from(checkpoint):
         found = tuning.tune(
-            kind(**fixed), X, y, dataset.classes, grid,
+            model, X, y, dataset.classes, grid,
             protocol=protocol, strategy=strategy, budget=budget, n_settings=settings,
             cv=ClassHoldout(hold_out, preset.n_splits if splits is None else splits),
             scoring=scoring, n_jobs=jobs, progress=not json, checkpoint=checkpoint,
@@ -202,4 +206,4 @@ def _spent(found: Tuning) -> str:
 
 def _options(chosen: dict[str, Any]) -> str:
     """Parameters as options of 'unseen fit'."""
-    return "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in chosen.items())
+    return "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in plain(chosen).items())

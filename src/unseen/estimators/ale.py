@@ -27,8 +27,9 @@ class ALE(BilinearRanking):
     batch_size : rows a step.
     early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
-    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
-        mean; take off the mean of the class descriptions, scale them to length one.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
     random_state : seed of the order in which rows are visited.
     verbose : 1 prints the objective after each pass.
 

@@ -7,7 +7,7 @@ import os
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -23,6 +23,12 @@ from unseen.errors import InputError, listed, nearest
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.names import as_names
+from unseen.parts import Composite, Part
+from unseen.preprocessing import ClassScaler, RowScaler
+from unseen.preprocessing import float_types as float_types
+
+# The parts of a method that scales both rows and class descriptions.
+SCALERS = {"row_scaler": Part(RowScaler), "class_scaler": Part(ClassScaler)}
 
 
 class TopK(NamedTuple):
@@ -39,7 +45,7 @@ class Ranking(NamedTuple):
     scores: np.ndarray
 
 
-class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     """A classifier of classes that need not have a single training row.
 
     A method gives three functions, and the base does the rest:
@@ -51,6 +57,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
 
     The score is the inner product of the two codes. A method in which it is something else gives
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
+    Parameters that are estimators of their own, such as a `RowScaler`, it names in `_parts`.
 
     Attributes after `fit`
     ----------------------
@@ -106,6 +113,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         self, X: np.ndarray, labels: np.ndarray, table: ClassTable, checksum: str
     ) -> Self:
         """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
+        self._check_parts()
         rows, columns = X.shape
         self.training_data_ = {"rows": rows, "columns": columns, "sha256": checksum}
         self._fit(X, labels, table)
@@ -319,12 +327,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, BaseEstimator):
         blocks = self._row_blocks(X)
         prepared = self._prepare(table)
         return (self._score(block, prepared) for block in blocks)
-
-
-def float_types(X: Any) -> Any:
-    """float32 stays float32; half precision becomes float32, everything else float64."""
-    half = getattr(X, "dtype", None) == np.float16
-    return np.float32 if half else (np.float64, np.float32)
 
 
 def _as_labels(y: Any, n_rows: int) -> np.ndarray:

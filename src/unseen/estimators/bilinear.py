@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import check_number, check_positive, check_whole
+from unseen.estimators.base import SCALERS, check_number, check_positive, check_whole
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.preprocessing import ClassScaler, ClassScaling, RowScaler
 from unseen.threads import threads_for
 from unseen.training.checkpoint import Steps
 from unseen.training.minibatch import (
@@ -33,6 +33,8 @@ class BilinearRanking(ResumableClassifier):
     A method gives `_loss`, and tells of the parameters, which all of them have, in its own words.
     """
 
+    _parts = SCALERS
+
     def __init__(
         self,
         penalty: float = 2e-4,
@@ -41,10 +43,8 @@ class BilinearRanking(ResumableClassifier):
         tol: float = 1e-3,
         batch_size: int = 128,
         early_stopping: bool = False,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
@@ -53,10 +53,8 @@ class BilinearRanking(ResumableClassifier):
         self.tol = tol
         self.batch_size = batch_size
         self.early_stopping = early_stopping
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
-        self.unit_classes = unit_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
         self.random_state = random_state
         self.verbose = verbose
 
@@ -70,7 +68,7 @@ class BilinearRanking(ResumableClassifier):
         work = X.shape[0] * X.shape[1] * table.n_classes
         with threads_for(work), self._checkpoint() as checkpoint:
             # A mean square length of one is what the penalty and the steps are counted in.
-            self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
+            self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
             self._fit_scaled(X, labels, table, Steps(checkpoint))
 
     def _fit_scaled(
@@ -83,7 +81,7 @@ class BilinearRanking(ResumableClassifier):
 
     def _scaled_classes(self, vectors: np.ndarray) -> tuple[ClassScaling, np.ndarray]:
         S = vectors.astype(np.float64)
-        scaling = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        scaling = self._part("class_scaler").learn(S)
         return scaling, scaling(S)
 
     def _learn(self, X: np.ndarray, labels: np.ndarray, S: np.ndarray, steps: Steps) -> Trained:

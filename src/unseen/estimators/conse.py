@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import check_positive, check_whole
+from unseen.estimators.base import SCALERS, check_positive, check_whole
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.preprocessing import ClassScaler, RowScaler, unit_rows
 from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_multinomial, softmax
 
@@ -30,11 +30,9 @@ class ConSE(ResumableClassifier):
     ----------
     n_top : T, how many of a row's most probable classes are averaged; 10 is the paper.
     penalty : of the logistic regression, in units of the mean square length of the rows.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows.
-    center_classes : take off the mean of the descriptions of the seen classes; without it all
-        averages look alike.
-    unit_classes : scale each class description to length one before averaging.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says; averages of descriptions that are not centred look alike.
 
     Attributes after `fit`
     ----------------------
@@ -43,22 +41,20 @@ class ConSE(ResumableClassifier):
     n_iter_ : steps of the logistic regression.
     """
 
+    _parts = SCALERS
+
     def __init__(
         self,
         n_top: int = 10,
         penalty: float = 1e-4,
         *,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
     ) -> None:
         self.n_top = n_top
         self.penalty = penalty
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
-        self.unit_classes = unit_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
@@ -75,10 +71,8 @@ class ConSE(ResumableClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
-        self.class_scaling_ = ClassScaling.fit(
-            table.vectors, self.unit_classes, self.center_classes
-        )
+        self.scaling_ = self._part("row_scaler").learn(X)
+        self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
         self.descriptions_ = self.class_scaling_(table.vectors).astype(X.dtype)
         with self._checkpoint() as checkpoint:
             self.weights_, self.bias_, self.n_iter_ = fit_multinomial(

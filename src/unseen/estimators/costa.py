@@ -6,14 +6,15 @@ CVPR 2014.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import check_positive
+from unseen.estimators.base import SCALERS, check_positive
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.preprocessing import ClassScaler, RowScaler, unit_rows
 from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_binary
 
@@ -34,10 +35,11 @@ class COSTA(ResumableClassifier):
     ----------
     sharpness : p; the larger, the more the nearest seen class counts alone.
     penalty : of the logistic regression, in units of the mean square length of the rows.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows; needed, as no class has a bias.
-    center_classes : take off the mean of the descriptions of the seen classes, so that half of
-        them are unlike any given one.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says;
+        centring is needed, as no class has a bias.
+    class_scaler : how class descriptions are scaled: centred, so that half of the seen classes are
+        unlike any given one, or as the `ClassScaler` says. Its `unit_length` changes nothing, as a
+        cosine does not depend on lengths.
 
     Attributes after `fit`
     ----------------------
@@ -46,20 +48,20 @@ class COSTA(ResumableClassifier):
     n_iter_ : steps of the logistic regression.
     """
 
+    _parts = SCALERS
+
     def __init__(
         self,
         sharpness: float = 2.0,
         penalty: float = 3e-5,
         *,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
     ) -> None:
         self.sharpness = sharpness
         self.penalty = penalty
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
@@ -76,8 +78,9 @@ class COSTA(ResumableClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
-        self.class_scaling_ = ClassScaling.fit(table.vectors, True, self.center_classes)
+        self.scaling_ = self._part("row_scaler").learn(X)
+        scaling = self._part("class_scaler").learn(table.vectors)
+        self.class_scaling_ = replace(scaling, unit_length=True)  # for the cosine
         self.descriptions_ = self.class_scaling_(table.vectors)
         one_against_all = np.eye(table.n_classes)
         with self._checkpoint() as checkpoint:

@@ -6,7 +6,8 @@ categorization", PAMI 2014; first at CVPR 2009.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_expit
@@ -15,7 +16,8 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
 from unseen.estimators.base import check_positive
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import RowScaling
+from unseen.parts import Part
+from unseen.preprocessing import RowScaler
 from unseen.training.checkpoint import Steps
 from unseen.training.logistic import fit_binary
 
@@ -31,18 +33,18 @@ class AttributePrediction(ResumableClassifier):
     classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) of a block of rows.
     """
 
+    _parts: ClassVar[Mapping[str, Part]] = {"row_scaler": Part(RowScaler)}
+
     def __init__(
         self,
         penalty: float = 1e-4,
         *,
         prior: str = "classes",
-        unit_rows: bool = True,
-        center: bool = True,
+        row_scaler: RowScaler | None = None,
     ) -> None:
         self.penalty = penalty
         self.prior = prior
-        self.unit_rows = unit_rows
-        self.center = center
+        self.row_scaler = row_scaler
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
@@ -60,7 +62,7 @@ class AttributePrediction(ResumableClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
+        self.scaling_ = self._part("row_scaler").learn(X)
         self.threshold_ = table.vectors.mean(axis=0, dtype=np.float64)
         shares = (table.vectors > self.threshold_).mean(axis=0)
         self.attributes_ = np.flatnonzero((shares > 0) & (shares < 1))
@@ -115,8 +117,7 @@ class DAP(AttributePrediction):
     penalty : of the logistic regression, in units of the mean square length of the rows.
     prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
         one half.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
 
     Attributes after `fit`
     ----------------------

@@ -16,9 +16,9 @@ import numpy as np
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
 from unseen.errors import require
-from unseen.estimators.base import check_number, check_positive, check_whole
+from unseen.estimators.base import SCALERS, check_number, check_positive, check_whole
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.preprocessing import ClassScaler, RowScaler, RowScaling
 from unseen.progress import tell
 from unseen.training.checkpoint import Note, Steps
 
@@ -43,8 +43,9 @@ class DeepEmbedding(ResumableClassifier):
     max_iter : passes over the rows.
     learning_rate : size of a step of Adam at the start; it falls to zero along half a cosine.
     batch_size : rows a step.
-    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
-        mean; take off the mean of the class descriptions, scale them to length one.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
     random_state : seed of the first weights and of the order of the rows.
 
     Attributes after `fit`
@@ -54,6 +55,7 @@ class DeepEmbedding(ResumableClassifier):
     """
 
     needs: ClassVar[str] = "torch"
+    _parts = SCALERS
 
     def __init__(
         self,
@@ -64,10 +66,8 @@ class DeepEmbedding(ResumableClassifier):
         max_iter: int = 15,
         learning_rate: float = 3e-3,
         batch_size: int = 64,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
         random_state: int = 0,
     ) -> None:
         self.n_hidden = n_hidden
@@ -76,10 +76,8 @@ class DeepEmbedding(ResumableClassifier):
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.batch_size = batch_size
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
-        self.unit_classes = unit_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
         self.random_state = random_state
 
     @classmethod
@@ -92,9 +90,9 @@ class DeepEmbedding(ResumableClassifier):
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
         torch = require("torch", "deep", "fitting the deep embedding")
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
+        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
         S = table.vectors.astype(np.float64)
-        self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        self.class_scaling_ = self._part("class_scaler").learn(S)
         S = torch.from_numpy(self.class_scaling_(S).astype(X.dtype))
         rng = np.random.default_rng(self.random_state)
         layers = [

@@ -12,6 +12,7 @@ from typing import Any
 from unseen.estimators.base import check_positive
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
+from unseen.preprocessing import ClassScaler, RowScaler
 
 
 class DeViSE(BilinearRanking):
@@ -32,8 +33,9 @@ class DeViSE(BilinearRanking):
     batch_size : rows a step.
     early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
-    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
-        mean; take off the mean of the class descriptions, scale them to length one.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
     random_state : seed of the order in which rows are visited.
     verbose : 1 prints the objective after each pass.
 
@@ -53,18 +55,15 @@ class DeViSE(BilinearRanking):
         tol: float = 1e-3,
         batch_size: int = 128,
         early_stopping: bool = False,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
         super().__init__(
             penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, unit_rows=unit_rows, center=center,
-            center_classes=center_classes, unit_classes=unit_classes, random_state=random_state,
-            verbose=verbose,
+            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.margin = margin
 

@@ -15,8 +15,8 @@ import scipy.sparse
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier, check_positive
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.estimators.base import SCALERS, ZeroShotClassifier, check_positive
+from unseen.preprocessing import ClassScaler, RowScaler, RowScaling
 
 
 class ESZSL(ZeroShotClassifier):
@@ -32,28 +32,25 @@ class ESZSL(ZeroShotClassifier):
     ----------
     row_penalty : γ, in units of the trace of X'X, so that a value means the same for any N.
     class_penalty : λ, in units of the trace of S'S.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows.
-    center_classes : take off the mean of the descriptions of the seen classes.
-    unit_classes : scale each class description to length one, after that.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
     """
+
+    _parts = SCALERS
 
     def __init__(
         self,
         row_penalty: float = 1e-3,
         class_penalty: float = 1e-2,
         *,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
     ) -> None:
         self.row_penalty = row_penalty
         self.class_penalty = class_penalty
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
-        self.unit_classes = unit_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
@@ -65,9 +62,9 @@ class ESZSL(ZeroShotClassifier):
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         for name in ("row_penalty", "class_penalty"):
             check_positive(getattr(self, name), name)
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center)
+        self.scaling_ = self._part("row_scaler").learn(X)
         S = table.vectors.astype(np.float64)
-        self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        self.class_scaling_ = self._part("class_scaler").learn(S)
         S = self.class_scaling_(S)
         target = _class_side(S, self.class_penalty)
         solve = _wide_rows if X.shape[0] < X.shape[1] else _tall_rows

@@ -30,8 +30,7 @@ class IAP(AttributePrediction):
     penalty : of the logistic regression, in units of the mean square length of the rows.
     prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
         one half.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
 
     Attributes after `fit`
     ----------------------

@@ -14,6 +14,7 @@ from unseen.classes import ClassTable
 from unseen.estimators.base import check_number, check_whole
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
+from unseen.preprocessing import ClassScaler, RowScaler
 from unseen.training.checkpoint import Steps
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
@@ -41,8 +42,9 @@ class LatEm(BilinearRanking):
     batch_size : rows a step.
     early_stopping : choose the number of passes with all maps, up to `max_iter`, by accuracy on a
         fifth of the seen classes held out; costs a second training.
-    unit_rows, center, center_classes, unit_classes : scale rows to length one, take off their
-        mean; take off the mean of the class descriptions, scale them to length one.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
     random_state : seed of the random changes and of the order in which rows are visited.
     verbose : 1 prints the objective after each pass.
 
@@ -65,18 +67,15 @@ class LatEm(BilinearRanking):
         tol: float = 1e-3,
         batch_size: int = 128,
         early_stopping: bool = False,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
         random_state: int = 0,
         verbose: int = 0,
     ) -> None:
         super().__init__(
             penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, unit_rows=unit_rows, center=center,
-            center_classes=center_classes, unit_classes=unit_classes, random_state=random_state,
-            verbose=verbose,
+            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.n_maps = n_maps
         self.least_share = least_share

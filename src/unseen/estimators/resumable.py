@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.parts import plain_parameters, without
 from unseen.training.checkpoint import Checkpoint
 
 
@@ -43,6 +44,6 @@ class ResumableClassifier(ZeroShotClassifier):
 
     def _checkpoint(self) -> Checkpoint:
         """The file of this fit, which belongs to this method, these data and parameters."""
-        parameters = {k: v for k, v in self.get_params().items() if k != "verbose"}
+        parameters = without(plain_parameters(self), ["verbose"])
         belongs = {"method": type(self).__name__, "data": self.training_data_["sha256"]}
         return Checkpoint(self._checkpoint_path, belongs | parameters)

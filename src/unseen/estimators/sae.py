@@ -12,8 +12,8 @@ import scipy.linalg
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
-from unseen.estimators.base import ZeroShotClassifier, check_positive
-from unseen.preprocessing import ClassScaling, RowScaling, unit_rows
+from unseen.estimators.base import SCALERS, ZeroShotClassifier, check_positive
+from unseen.preprocessing import ClassScaler, RowScaler, RowScaling, unit_rows
 from unseen.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows
 
@@ -35,32 +35,29 @@ class SAE(ZeroShotClassifier):
     ----------
     encoder_weight : λ, for rows and descriptions of mean square length one.
     direction : "visual" compares where the rows are, "semantic" where the descriptions are.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows.
-    center_classes : take off the mean of the descriptions of the seen classes.
-    unit_classes : scale each class description to length one, after that.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
 
     Attributes after `fit`
     ----------------------
     weights_ : W, d_s x d_t.
     """
 
+    _parts = SCALERS
+
     def __init__(
         self,
         encoder_weight: float = 1.0,
         *,
         direction: str = "visual",
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
     ) -> None:
         self.encoder_weight = encoder_weight
         self.direction = direction
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
-        self.unit_classes = unit_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
@@ -83,10 +80,8 @@ class SAE(ZeroShotClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
-        self.class_scaling_ = ClassScaling.fit(
-            table.vectors, self.unit_classes, self.center_classes
-        )
+        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
+        self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
         S = self.class_scaling_(table.vectors.astype(np.float64))
         shares = np.bincount(labels, minlength=table.n_classes) / labels.size
         S /= np.sqrt(shares @ np.einsum("cs,cs->c", S, S)) or 1.0

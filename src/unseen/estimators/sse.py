@@ -13,9 +13,9 @@ import numba as nb
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import check_number, check_positive, check_whole
+from unseen.estimators.base import SCALERS, check_number, check_positive, check_whole
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaling, RowScaling, sum_of_squares
+from unseen.preprocessing import ClassScaler, RowScaler, sum_of_squares
 from unseen.progress import tell
 from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.source_codes import fit_source_codes
@@ -56,14 +56,14 @@ class SSE(ResumableClassifier):
     vector_penalty : λ_v.
     n_rounds : how often w and then V are learned.
     n_steps : steps of L-BFGS for w, and for V, in a round.
-    unit_rows : scale each row of X to length one.
-    center : take off the mean of the training rows.
-    center_classes : take off the mean of the descriptions of the seen classes.
-    unit_classes : scale each class description to length one, after that.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
     """
 
     # φ = _sign · max(0, x - v) + a part that is the same for all classes.
     _sign: float
+    _parts = SCALERS
 
     def __init__(
         self,
@@ -73,20 +73,16 @@ class SSE(ResumableClassifier):
         *,
         n_rounds: int = 2,
         n_steps: int = 10,
-        unit_rows: bool = True,
-        center: bool = True,
-        center_classes: bool = True,
-        unit_classes: bool = True,
+        row_scaler: RowScaler | None = None,
+        class_scaler: ClassScaler | None = None,
     ) -> None:
         self.code_penalty = code_penalty
         self.weight_penalty = weight_penalty
         self.vector_penalty = vector_penalty
         self.n_rounds = n_rounds
         self.n_steps = n_steps
-        self.unit_rows = unit_rows
-        self.center = center
-        self.center_classes = center_classes
-        self.unit_classes = unit_classes
+        self.row_scaler = row_scaler
+        self.class_scaler = class_scaler
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
@@ -104,9 +100,9 @@ class SSE(ResumableClassifier):
     def _fit_scaled(
         self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
     ) -> None:
-        self.scaling_ = RowScaling.fit(X, self.unit_rows, self.center, unit_scale=True)
+        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
         S = table.vectors.astype(np.float64)
-        self.class_scaling_ = ClassScaling.fit(S, self.unit_classes, self.center_classes)
+        self.class_scaling_ = self._part("class_scaler").learn(S)
         self.descriptions_ = self.class_scaling_(S)
         rows = np.ascontiguousarray(self.scaling_(X))
         means = class_means(rows, labels, table.n_classes)

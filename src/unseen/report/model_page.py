@@ -13,6 +13,7 @@ from unseen import files
 from unseen.bench.jobs import provenance
 from unseen.errors import InputError, counted, listed, nearest, require
 from unseen.estimators import METHODS
+from unseen.parts import changed_parameters, plain_parameters, usual_parameters
 from unseen.report import figures
 from unseen.report import page as html
 from unseen.report.measure import Measurements, Subject
@@ -217,10 +218,10 @@ def _links(found: Measurements, pictures: RowPictures, explain: Sequence[str], f
 
 
 def _parameters(subject: Subject) -> str:
-    usual = type(subject.model)().get_params()
+    usual = usual_parameters(subject.model)
     rows = [
         [name, value, "" if value == usual[name] else f"default {usual[name]}"]
-        for name, value in subject.model.get_params().items()
+        for name, value in plain_parameters(subject.model).items()
     ]
     changed = sum(bool(row[2]) for row in rows)
     table = html.table(["parameter", "value", ""], rows, numbers=False)
@@ -285,13 +286,11 @@ def _trained_elsewhere(found: Measurements, subject: Subject) -> bool:
 def _fit_command(found: Measurements, subject: Subject, source: str) -> str:
     """The command that trains a model of the same parameters on the data set."""
     names = [name for name, kind in METHODS.items() if kind is type(subject.model)]
-    usual = type(subject.model)().get_params()
     elsewhere = _trained_elsewhere(found, subject)
     place = subject.model.training_data_.get("name", "DATA") if elsewhere else source
     words = ["unseen", "fit", place, "--method", *names[:1]]
-    for name, value in subject.model.get_params().items():
-        if value != usual[name]:
-            words += ["--set", f"{name}={value}"]
+    for name, value in changed_parameters(subject.model).items():
+        words += ["--set", f"{name}={value}"]
     if found.data.split and not elsewhere:
         words += ["--split", found.data.split]
     return shlex.join([*words, "--out", subject.file])

@@ -15,6 +15,7 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.names import as_names
+from unseen.parts import plain_parameters, without
 from unseen.selection import ClassHoldout
 from unseen.training.checkpoint import Checkpoint
 from unseen.tuning.progress import Progress, reporter
@@ -125,7 +126,6 @@ def _belongs(
     search: Search, X: Any, labels: np.ndarray, table: ClassTable, splits: list[Any]
 ) -> dict[str, Any]:
     """What a search that goes on must have in common with the one that was stopped."""
-    parameters = search.estimator.get_params(deep=False)
     return {
         "method": type(search.estimator).__name__,
         "data": data_checksum(np.asarray(X), labels, table),
@@ -133,7 +133,7 @@ def _belongs(
         "splits": joblib.hash(splits),
         "scoring": search.scoring,
         "strategy": search.strategy,
-        "parameters": {k: v for k, v in parameters.items() if k != "verbose"},
+        "parameters": without(plain_parameters(search.estimator), ["verbose"]),
     }
 
 

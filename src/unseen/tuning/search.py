@@ -200,7 +200,7 @@ def score_settings(
 def _obey(model: ZeroShotClassifier, wanted: ZeroShotClassifier) -> None:
     """Give a fitted model the test-time parameters of another, all of them, as the model may have
     some left from the setting before."""
-    values = wanted.get_params(deep=False)
+    values = wanted.get_params()
     model.set_params(**{name: values[name] for name in model.test_time_parameters})
     model._check_parameters()
 

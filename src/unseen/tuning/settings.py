@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
-from unseen.errors import InputError, listed, nearest
+from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.parts import check_names, plain_parameters, without
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
@@ -25,14 +26,9 @@ class Setting(NamedTuple):
 
 def expand(estimator: ZeroShotClassifier, grid: Grid) -> list[Setting]:
     """All settings of a grid, in its order."""
-    known = estimator.get_params()
+    known = plain_parameters(estimator)
     for part in [grid] if isinstance(grid, Mapping) else grid:
-        for name in part:
-            if name not in known:
-                raise InputError(
-                    f"{type(estimator).__name__} has no parameter {name!r}{nearest(name, known)}; "
-                    f"it has {listed(known, len(known))}"
-                )
+        check_names(part, known, type(estimator).__name__)
     settings = [Setting(p, fit_key(with_parameters(estimator, p))) for p in ParameterGrid(grid)]
     if not settings:
         raise InputError("the grid is empty: it has no setting to try")
@@ -50,8 +46,7 @@ def with_parameters(
 def fit_key(estimator: ZeroShotClassifier) -> str:
     """What the fit depends on: all parameters but those that are obeyed after it."""
     free = estimator.test_time_parameters
-    bound = {k: v for k, v in estimator.get_params(deep=False).items() if k not in free}
-    return str(joblib.hash((sorted(free), bound)))
+    return str(joblib.hash((sorted(free), without(plain_parameters(estimator), free))))
 
 
 def by_fit(settings: Sequence[Setting], numbers: Iterable[int]) -> list[list[int]]:
