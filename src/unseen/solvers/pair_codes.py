@@ -23,7 +23,7 @@ from unseen.solvers.hinge import LOSSES
 from unseen.solvers.pair_kernels import best_linear_pairs, best_simplex_pairs
 from unseen.solvers.source_codes import _quadratic, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
-from unseen.threads import one_blas_thread
+from unseen.threads import in_threads
 
 TINY = 1e-13
 
@@ -80,6 +80,10 @@ class PairCodes:
             self.starts = np.stack([self.own, *(np.asarray(Z, np.float64) for Z in starts)])
             self.K = self.W @ self.Ht_inverse @ self.W.T
             self.H = self.fit.H + TINY * np.trace(self.fit.H) * np.eye(len(self.fit.H))
+            self.base = 0.5 * np.einsum("uih,uih->ui", self.starts @ self.H, self.starts)
+            self.base -= np.einsum("uih,ih->ui", self.starts, self.fit.R)
+            self.curved = np.einsum("uih,uih->ui", self.starts @ self.K, self.starts)
+            self.size = float(np.abs(self.H).max() + np.abs(self.fit.R).max())
         else:
             self.own = self.fit.offset + self.fit.R @ self.fit.inverse
             self._diagonalise()
@@ -117,25 +121,34 @@ class PairCodes:
 
         Y, omega: n x C, signs, 0 for a pair without a label, and weights of the loss.
         """
-        n, C = Y.shape
-        beta, s, source, target = (np.empty((n, C)) for _ in range(4))
-        pairs = Y, omega, self.loss == "squared_hinge"
-        XD = np.asarray(XD, np.float64)
+        XD, Y = np.ascontiguousarray(XD, np.float64), np.asarray(Y, np.float64)
+        omega, squared = np.asarray(omega, np.float64), self.loss == "squared_hinge"
+        found = tuple(np.empty(Y.shape) for _ in range(4))
+        wide = len(self.fit.H) if self.which == "simplex" else self.sigma.size
+        moves = np.empty((*Y.shape, wide) if codes else (0, 0, 0))
         if self.which == "simplex":
-            Zs = np.empty((n, C, len(self.H)) if codes else (0, 0, 0))
-            with one_blas_thread():
+            F = self.row_codes(XD) @ self.W.T
+
+            def search(rows: slice) -> None:
                 best_simplex_pairs(
-                    self.H, self.K, self.fit.R, self.row_codes(XD) @ self.W.T, self.starts, self.b,
-                    *pairs, self.tol, self.max_rounds, beta, s, source, target, Zs,
+                    self.H, self.K, self.fit.R, F[rows], self.starts, self.base, self.curved,
+                    self.b, Y[rows], omega[rows], squared, self.size, self.tol, self.max_rounds,
+                    *(array[rows] for array in found), moves[rows],
                 )  # fmt: skip
-            return PairBlock(beta, s, source, target, Zs if codes else None)
-        moves = np.empty((n, C, self.sigma.size) if codes else (0, 0, 0))
-        best_linear_pairs(
-            self.A, self.shift, XD @ self.to_rows, self.sigma, self.q, self.b,
-            *pairs, beta, s, source, target, moves,
-        )  # fmt: skip
-        source += self.own_fit
-        return PairBlock(beta, s, source, target, self.own + moves @ self.lift if codes else None)
+        else:
+            pulls = XD @ self.to_rows
+
+            def search(rows: slice) -> None:
+                best_linear_pairs(
+                    self.A, self.shift, pulls[rows], self.sigma, self.q, self.b, Y[rows],
+                    omega[rows], squared, *(array[rows] for array in found), moves[rows],
+                )  # fmt: skip
+
+        in_threads(search, len(Y))
+        if self.which == "simplex":
+            return PairBlock(*found, moves if codes else None)
+        found[2][:] += self.own_fit
+        return PairBlock(*found, self.own + moves @ self.lift if codes else None)
 
 
 def _root(M):

@@ -6,10 +6,11 @@ With beta = y tau, tau >= 0 minus the slope of omega loss at the score, the targ
 z_t = z_t0 + beta H_t^-1 W'z_s, so a pair is its source code and one number. See pair_codes.py.
 """
 
-import numba as nb
+from __future__ import annotations
+
 import numpy as np
 
-from unseen.solvers.compiled import FASTMATH, exact_helper, helper
+from unseen.solvers.compiled import helper, kernel
 from unseen.solvers.source_kernels import simplex_qp
 
 NEAR_POLE = 1 - 1e-9
@@ -19,7 +20,7 @@ GRADIENT_STEPS = 300
 GRADIENT_TOL = 1e-7
 
 
-@exact_helper
+@helper
 def _bend(omega, squared):
     """(ridge, cap): tau = min((1 - y s) / ridge, cap) is minus the slope of omega loss."""
     if squared:
@@ -83,7 +84,7 @@ def _root(A, c, sigma_sq, y, b, omega, squared):
     return tau, 0.0
 
 
-@exact_helper
+@helper
 def _aside(a, c, sigma, q, y, missing):
     """t such that (a + t, c + y t) in the top direction lifts y s by `missing`."""
     m = sigma * (a + y * c) + q
@@ -91,7 +92,7 @@ def _aside(a, c, sigma, q, y, missing):
     return 2.0 * missing / (m + root if m >= 0.0 else m - root)
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
+@kernel
 def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise_s, rise_t, moves):
     """The best codes of all pairs where source codes are free or sum to one: a global maximum.
 
@@ -105,7 +106,7 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
     a - a_i.
     """
     sigma_sq = sigma * sigma
-    for j in nb.prange(X.shape[0]):
+    for j in range(X.shape[0]):
         c = X[j]
         for i in range(A.shape[0]):
             y = Y[j, i]
@@ -126,17 +127,25 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
                 total += (A[i, k] + sigma[k] * move) * ck
                 source += 0.5 * move * move
                 target += 0.5 * (ck - c[k]) * (ck - c[k])
-                if moves.size:
+                if moves.size > 0:
                     moves[j, i, k] = move
             beta[j, i], s[j, i], rise_s[j, i], rise_t[j, i] = t, total, source, target
 
 
 @helper
 def _dot(u, v):
-    total = 0.0
-    for k in range(u.shape[0]):
-        total += u[k] * v[k]
-    return total
+    """u'v, four sums side by side: one sum alone waits for each addition."""
+    n = u.shape[0]
+    whole = n - n % 4
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, whole, 4):
+        a += u[k] * v[k]
+        b += u[k + 1] * v[k + 1]
+        c += u[k + 2] * v[k + 2]
+        d += u[k + 3] * v[k + 3]
+    for k in range(whole, n):
+        a += u[k] * v[k]
+    return (a + b) + (c + d)
 
 
 @helper
@@ -150,7 +159,7 @@ def _sparse_product(M, z, out):
                 out[l] += f * row[l]
 
 
-@exact_helper
+@helper
 def _newton_code(H, r, p, y, tau, curvature, cap, at, x, pull, curved, tol):
     """argmin x'Hx/2 - r'x + phi(y p'x) on the simplex, phi with slope -clip(tau - curvature
     (y p'x - at), 0, cap): a QP within the bounds, and one with the bound for the slope beyond them.
@@ -173,7 +182,7 @@ def _newton_code(H, r, p, y, tau, curvature, cap, at, x, pull, curved, tol):
         simplex_qp(H, pull, x, tol, 20 * h + 100)
 
 
-@exact_helper
+@helper
 def _multiplier(m, k, ridge, cap):
     """The best tau of the target code for slack m = 1 - y s0 and k = |W'z_s|^2 in H_t^-1, without
     and with its bounds.
@@ -183,7 +192,7 @@ def _multiplier(m, k, ridge, cap):
     return free, min(max(free, 0.0), cap), curvature
 
 
-@exact_helper
+@helper
 def _envelope(m, k, ridge, cap):
     """min over z_t of p_D + omega loss, above the minimum of p_D."""
     tau = _multiplier(m, k, ridge, cap)[1]
@@ -249,7 +258,7 @@ def _segment(H, K, r, f, y, b, ridge, cap, z, x, Hz, Kz, Hd, Kd, d, slope, quad,
     return t, quad + t * q1 + 0.5 * t * t * q2, s0 + t * f1, k + t * k1 + t * t * k2
 
 
-@exact_helper
+@helper
 def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
     """Minimise F(z) = z'Hz/2 - r'z + min over z_t of p_D + omega loss, z on the simplex, from x[0].
 
@@ -308,40 +317,24 @@ def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
     return _multiplier(1.0 - y * (s0 + b), k, ridge, cap)[1], s0, quad, k
 
 
-@exact_helper
-def _largest(M):
-    found = 0.0
-    for i in range(M.shape[0]):
-        for k in range(M.shape[1]):
-            found = max(found, abs(M[i, k]))
-    return found
-
-
-@nb.njit(cache=True, parallel=True)
+@kernel
 def best_simplex_pairs(
-    H, K, R, F, starts, b, Y, omega, squared, tol, max_rounds,
+    H, K, R, F, starts, base, curved, b, Y, omega, squared, size, tol, max_rounds,
     beta, s, source, target, codes,
 ):  # fmt: skip
     """The best codes of all pairs where source codes lie on the simplex: a local maximum.
 
     H: h x h and R: C x h, p_B = z'Hz/2 - r_i'z; K = W H_t^-1 W'; F: N x h (W z_t0); starts: n x C
-    x h, of which each pair takes the best; Y, omega: N x C signs and weights. Out, N x C each:
-    beta, scores s, p_B, and by how much p_D rises; codes (N x C x h, or empty).
+    x h, of which each pair takes the best, with base and curved (n x C), their p_B and z'Kz; Y,
+    omega: N x C signs and weights; size: of the entries of H and R. Out, N x C each: beta, scores
+    s, p_B, and by how much p_D rises; codes (N x C x h, or empty).
     """
     n_starts, n_classes, h = starts.shape
-    base, curved = np.zeros((n_starts, n_classes)), np.zeros((n_starts, n_classes))
-    product, size = np.empty(h), _largest(H) + _largest(R)
-    for u in range(n_starts):
-        for i in range(n_classes):
-            _sparse_product(H, starts[u, i], product)
-            base[u, i] = 0.5 * _dot(starts[u, i], product) - _dot(R[i], starts[u, i])
-            _sparse_product(K, starts[u, i], product)
-            curved[u, i] = _dot(starts[u, i], product)
-    for j in nb.prange(F.shape[0]):
-        x, work = np.empty((1, h)), np.empty((10 + h, h))
+    x, work = np.empty((1, h)), np.empty((10 + h, h))
+    for j in range(F.shape[0]):
         for i in range(n_classes):
             y = Y[j, i]
-            weight = omega[j, i] if y != 0 else 0.0
+            weight = omega[j, i] if y != 0.0 else 0.0
             best, lowest = 0, np.inf
             for u in range(n_starts):
                 value = base[u, i]
@@ -360,6 +353,6 @@ def best_simplex_pairs(
                 )
             beta[j, i], s[j, i] = y * tau, s0 + y * tau * k + b
             source[j, i], target[j, i] = quad, 0.5 * tau * tau * k
-            if codes.size:
+            if codes.size > 0:
                 for l in range(h):
                     codes[j, i, l] = work[0, l]
