@@ -83,9 +83,9 @@ def _row_gap(a, s, v, squared):
 
 
 @helper
-def _add_rows(s, weights, E, moved, start, stop):
-    """s += sum_q weights[q] E[q] over the rows q of the block that moved."""
-    for q in range(start, stop):
+def _add_rows(s, weights, E, moved):
+    """s += sum_q weights[q] E[q] over the rows q that moved."""
+    for q in range(weights.shape[0]):
         if moved[q]:
             f, e = weights[q], E[q]
             for l in range(s.shape[0]):
@@ -116,8 +116,8 @@ def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E):
         fresh, stale = steps[sweep % 2], steps[1 - sweep % 2]
         for r in range(m):
             s, e = S[r], fresh[r]
-            _add_rows(s, K[r], fresh, now, 0, r)
-            _add_rows(s, K[r], stale, old, r + 1, m)
+            _add_rows(s, K[r, :r], fresh, now)
+            _add_rows(s, K[r, r + 1 :], stale[r + 1 :], old[r + 1 :])
             shift = const * (total - seen[r])
             for l in range(n_pad):
                 s[l] += shift

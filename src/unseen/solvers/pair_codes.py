@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unseen.solvers.hinge import LOSSES
-from unseen.solvers.pair_kernels import best_linear_pairs, best_simplex_pairs
+from unseen.solvers.pair_kernels import FLATTEST, best_linear_pairs, best_simplex_pairs
 from unseen.solvers.source_codes import _quadratic, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
 from unseen.threads import in_threads
@@ -122,33 +122,58 @@ class PairCodes:
         Y, omega: n x C, signs, 0 for a pair without a label, and weights of the loss.
         """
         XD, Y = np.ascontiguousarray(XD, np.float64), np.asarray(Y, np.float64)
-        omega, squared = np.asarray(omega, np.float64), self.loss == "squared_hinge"
+        omega = np.where(Y != 0, np.asarray(omega, np.float64), 0.0)
+        solve = self._solve_simplex if self.which == "simplex" else self._solve_linear
+        return solve(XD, Y, omega, codes)
+
+    def _solve_linear(self, XD, Y, omega, codes):
         found = tuple(np.empty(Y.shape) for _ in range(4))
-        wide = len(self.fit.H) if self.which == "simplex" else self.sigma.size
-        moves = np.empty((*Y.shape, wide) if codes else (0, 0, 0))
-        if self.which == "simplex":
-            F = self.row_codes(XD) @ self.W.T
+        moves = np.empty((*Y.shape, self.sigma.size) if codes else (0, 0, 0))
+        pulls, squared = XD @ self.to_rows, self.loss == "squared_hinge"
 
-            def search(rows: slice) -> None:
-                best_simplex_pairs(
-                    self.H, self.K, self.fit.R, F[rows], self.starts, self.base, self.curved,
-                    self.b, Y[rows], omega[rows], squared, self.size, self.tol, self.max_rounds,
-                    *(array[rows] for array in found), moves[rows],
-                )  # fmt: skip
-        else:
-            pulls = XD @ self.to_rows
-
-            def search(rows: slice) -> None:
-                best_linear_pairs(
-                    self.A, self.shift, pulls[rows], self.sigma, self.q, self.b, Y[rows],
-                    omega[rows], squared, *(array[rows] for array in found), moves[rows],
-                )  # fmt: skip
+        def search(rows: slice) -> None:
+            best_linear_pairs(
+                self.A, self.shift, pulls[rows], self.sigma, self.q, self.b, Y[rows],
+                omega[rows], squared, *(array[rows] for array in found), moves[rows],
+            )  # fmt: skip
 
         in_threads(search, len(Y))
-        if self.which == "simplex":
-            return PairBlock(*found, moves if codes else None)
         found[2][:] += self.own_fit
         return PairBlock(*found, self.own + moves @ self.lift if codes else None)
+
+    def _solve_simplex(self, XD, Y, omega, codes):
+        """Each pair from the best of its starts, where it need not stay."""
+        F, squared = self.row_codes(XD) @ self.W.T, self.loss == "squared_hinge"
+        scores = F @ self.starts.transpose(0, 2, 1) + self.b
+        rises = self.base[:, None] + self._rises(1 - Y * scores, omega)
+        best = rises.argmin(axis=0)
+        classes = np.arange(Y.shape[1])
+        s = np.take_along_axis(scores, best[None], axis=0)[0]
+        source, beta, target = self.base[best, classes], np.zeros(Y.shape), np.zeros(Y.shape)
+        Zs = self.starts[best, classes] if codes else np.empty((0, 0, 0))
+        moving = np.nonzero((best > 0) | ((omega > 0) & (Y * s < 1)))
+        pairs = np.column_stack([*moving, best[moving]])
+
+        def search(part: slice) -> None:
+            best_simplex_pairs(
+                self.H, self.K, self.fit.R, F, self.starts, pairs[part], self.b, Y, omega, squared,
+                self.size, self.tol, self.max_rounds, beta, s, source, target, Zs,
+            )  # fmt: skip
+
+        in_threads(search, len(pairs))
+        return PairBlock(beta, s, source, target, Zs if codes else None)
+
+    def _rises(self, slack, omega):
+        """min over z_t of p_D + omega loss above the minimum of p_D, for each start of each pair:
+        tau m - tau^2 (k + ridge) / 2 with slack m = 1 - y s0.
+        """
+        curvature = np.broadcast_to(self.curved[:, None], slack.shape)
+        cap = omega
+        if self.loss == "squared_hinge":
+            with np.errstate(divide="ignore"):
+                curvature, cap = curvature + np.where(omega > 0, 0.5 / omega, 0.0), np.inf
+        tau = np.clip(slack / np.maximum(curvature, FLATTEST), 0.0, np.where(omega > 0, cap, 0.0))
+        return tau * slack - 0.5 * tau**2 * curvature
 
 
 def _root(M):

@@ -31,21 +31,19 @@ class PairFeatures(NamedTuple):
 
 @free_order_kernel
 def _ascend_pairs(Zs, Zt, V, A, W, b, lam, kappa_sq, squared, order):
-    """One visit to each pair of a block, its dual set to its maximum; A and W in place, V = y omega.
-    Returns b.
+    """One visit to each pair of a block, its dual set to its maximum. Zs, Zt: n x h_s and h_t, V =
+    y omega and A: n; A and W in place. Returns b.
     """
-    n_classes, hs = Zs.shape[1], Zs.shape[2]
-    for q in order:
-        j, i = q // n_classes, q % n_classes
-        w = abs(V[j, i])
+    for t in range(order.shape[0]):
+        q = order[t]
+        w = abs(V[q])
         if w == 0.0:
             continue
-        y = 1.0 if V[j, i] > 0.0 else -1.0
-        z, x = Zs[j, i], Zt[j, i]
+        z, x = Zs[q], Zt[q]
         s, zz, xx = 0.0, 0.0, 0.0
         for l in range(x.shape[0]):
             xx += x[l] * x[l]
-        for k in range(hs):
+        for k in range(z.shape[0]):
             if z[k] != 0.0:
                 part, row = 0.0, W[k]
                 for l in range(x.shape[0]):
@@ -53,20 +51,20 @@ def _ascend_pairs(Zs, Zt, V, A, W, b, lam, kappa_sq, squared, order):
                 s += z[k] * part
                 zz += z[k] * z[k]
         ridge, cap = (0.5 / w, np.inf) if squared else (0.0, w)
-        lo, hi = (0.0, cap) if y > 0.0 else (-cap, 0.0)
-        g = y - s - b - ridge * A[j, i]
+        lo, hi = (0.0, cap) if V[q] > 0.0 else (-cap, 0.0)
+        g = (1.0 if V[q] > 0.0 else -1.0) - s - b - ridge * A[q]
         curvature = (zz * xx + kappa_sq) / lam + ridge
         new = hi if g > 0.0 else lo
         if curvature > 0.0:
-            new = min(max(A[j, i] + g / curvature, lo), hi)
-        delta = new - A[j, i]
+            new = min(max(A[q] + g / curvature, lo), hi)
+        delta = (new - A[q]) / lam
         if delta == 0.0:
             continue
-        A[j, i] = new
-        b += kappa_sq * delta / lam
-        for k in range(hs):
+        A[q] = new
+        b += kappa_sq * delta
+        for k in range(z.shape[0]):
             if z[k] != 0.0:
-                f, row = delta / lam * z[k], W[k]
+                f, row = delta * z[k], W[k]
                 for l in range(x.shape[0]):
                     row[l] += f * x[l]
     return b
@@ -74,13 +72,14 @@ def _ascend_pairs(Zs, Zt, V, A, W, b, lam, kappa_sq, squared, order):
 
 def _visit(block, A, W, b, p, rng):
     """`_ascend_pairs` on a block in float64, whatever its codes are stored in; returns b."""
-    duals = A[block.rows].astype(np.float64)
-    V = np.sign(block.Y) * np.maximum(block.omega, 0.0)
+    duals = A[block.rows].ravel().astype(np.float64)
+    V = (np.sign(block.Y) * np.maximum(block.omega, 0.0)).ravel()
     V = V.astype(A.dtype).astype(np.float64)  # so that a dual reaches its bound exactly
     codes = (np.ascontiguousarray(Z, np.float64) for Z in (block.Zs, block.Zt))
-    order = rng.permutation(block.Y.size)
-    b = _ascend_pairs(*codes, V, duals, W, b, p.lam, p.kappa_sq, p.squared, order)
-    A[block.rows] = duals
+    flat = (Z.reshape(-1, Z.shape[-1]) for Z in codes)
+    order = rng.permutation(V.size)
+    b = _ascend_pairs(*flat, V, duals, W, b, p.lam, p.kappa_sq, p.squared, order)
+    A[block.rows] = duals.reshape(block.Y.shape)
     return b
 
 

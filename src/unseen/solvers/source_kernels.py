@@ -14,85 +14,37 @@ ENOUGH = 1e-3
 
 
 @helper
-def _equality_solution(H, r, support, m, x):
-    """argmin z'Hz/2 - r'z over the first m coordinates in `support`, summing to one (H positive
-    definite there), into x; by the Cholesky factor U'U.
+def _equality_solution(H, r, support, x):
+    """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
+    there), into x; by elimination in U with r and a column of ones beside it.
     """
-    U, ones = np.empty((m, m)), np.empty(m)
+    m = support.shape[0]
+    U = np.empty((m, m + 2))
     for p in range(m):
-        x[p], ones[p], row = r[support[p]], 1.0, H[support[p]]
+        row, source = U[p], H[support[p]]
         for q in range(p, m):
-            U[p, q] = row[support[q]]
+            row[q] = source[support[q]]
+        row[m], row[m + 1] = r[support[p]], 1.0
     for p in range(m):
         # What is lost to rounding must not make it indefinite.
-        top = H[support[p], support[p]]
-        inverse, row = 1.0 / np.sqrt(max(U[p, p], 1e-15 * top)), U[p]
-        for q in range(p, m):
-            row[q] *= inverse
-        row[p] = 1.0 / inverse
-        x[p] *= inverse
-        ones[p] *= inverse
-        f, g = x[p], ones[p]
-        for q in range(p + 1, m):
-            x[q] -= f * row[q]
-            ones[q] -= g * row[q]
+        row, top = U[p], H[support[p], support[p]]
+        row[p] = max(row[p], 1e-15 * top)
         for i in range(p + 1, m):
-            f, other = row[i], U[i]
-            for q in range(i, m):
+            f, other = row[i] / row[p], U[i]
+            for q in range(i, m + 2):
                 other[q] -= f * row[q]
     total, unit = 0.0, 0.0
     for p in range(m - 1, -1, -1):
-        f, g, row = x[p], ones[p], U[p]
+        row = U[p]
+        f, g = row[m], row[m + 1]
         for q in range(p + 1, m):
             f -= row[q] * x[q]
-            g -= row[q] * ones[q]
-        x[p], ones[p] = f / row[p], g / row[p]
+            g -= row[q] * U[q, m + 1]
+        x[p], row[m + 1] = f / row[p], g / row[p]
         total += x[p]
-        unit += ones[p]
+        unit += row[m + 1]
     for p in range(m):
-        x[p] += (1.0 - total) / unit * ones[p]
-
-
-@helper
-def _restore(H, r, z, inside, support, target):
-    """Minimise over the present support, leaving coordinates at zero as they turn negative; z stays
-    feasible. `support` and `target` are work space.
-    """
-    while True:
-        m = 0
-        for k in range(z.shape[0]):
-            if inside[k]:
-                support[m] = k
-                m += 1
-        _equality_solution(H, r, support, m, target)
-        step, worst = 1.0, -1
-        for p in range(m):
-            k = support[p]
-            if target[p] <= 0.0:
-                t = z[k] / (z[k] - target[p]) if z[k] > target[p] else 0.0
-                if t <= step:
-                    step, worst = t, p
-        for p in range(m):
-            z[support[p]] += step * (target[p] - z[support[p]])
-        if worst < 0 or m == 1:
-            return
-        z[support[worst]] = 0.0
-        inside[support[worst]] = False
-
-
-@helper
-def _begin(H, r, z, inside):
-    """The support of z; where it has none, the best vertex."""
-    best, lowest, is_empty = 0, np.inf, True
-    for k in range(z.shape[0]):
-        inside[k] = z[k] > 0.0
-        is_empty = is_empty and not inside[k]
-        if 0.5 * H[k, k] - r[k] < lowest:
-            best, lowest = k, 0.5 * H[k, k] - r[k]
-    if is_empty:
-        inside[best] = True
-        for k in range(z.shape[0]):
-            z[k] = 1.0 if k == best else 0.0
+        x[p] += (1.0 - total) / unit * U[p, m + 1]
 
 
 @kernel
@@ -100,8 +52,8 @@ def simplex_qp(H, R, Z, tol, max_pivots):
     """min z'Hz/2 - r_i'z on the simplex for every row r_i of R: primal active set (Lawson-Hanson
     with a sum constraint).
 
-    Z: C x h feasible start and result. Returns (pivots, Frank-Wolfe gap g'z - min g >=
-    suboptimality) for every row.
+    Z: C x h feasible start and result; from zeros the best vertex is the start. Returns (pivots,
+    Frank-Wolfe gap g'z - min g >= suboptimality) for every row.
     """
     n, h = R.shape
     pivots, gaps = np.zeros(n, np.int64), np.zeros(n)
@@ -109,9 +61,36 @@ def simplex_qp(H, R, Z, tol, max_pivots):
     target, g = np.empty(h), np.empty(h)
     for i in range(n):
         z, r = Z[i], R[i]
-        _begin(H, r, z, inside)
-        for pivot in range(max_pivots + 1):
-            _restore(H, r, z, inside, support, target)
+        best, lowest, total = 0, np.inf, 0.0
+        for k in range(h):
+            total += z[k]
+            if 0.5 * H[k, k] - r[k] < lowest:
+                best, lowest = k, 0.5 * H[k, k] - r[k]
+        if total <= 0.0:
+            z[best] = 1.0
+        for k in range(h):
+            inside[k] = z[k] > 0.0
+        while True:
+            # Minimise over the support; coordinates that turn negative leave it at zero.
+            m = 0
+            for k in range(h):
+                if inside[k]:
+                    support[m] = k
+                    m += 1
+            _equality_solution(H, r, support[:m], target)
+            step, worst = 1.0, -1
+            for p in range(m):
+                k = support[p]
+                if target[p] <= 0.0:
+                    t = z[k] / (z[k] - target[p]) if z[k] > target[p] else 0.0
+                    if t <= step:
+                        step, worst = t, k
+            for p in range(m):
+                k = support[p]
+                z[k] += step * (target[p] - z[k])
+            if worst >= 0 and m > 1:
+                z[worst], inside[worst] = 0.0, False
+                continue
             for l in range(h):
                 g[l] = -r[l]
             for k in range(h):
@@ -125,13 +104,11 @@ def simplex_qp(H, R, Z, tol, max_pivots):
                     best, lowest = k, g[k]
                 product += g[k] * z[k]
                 total += z[k]
-            gaps[i], pivots[i] = max(product / total - lowest, 0.0), pivot
-            if gaps[i] <= tol or inside[best]:
+            gaps[i] = max(product / total - lowest, 0.0)
+            if gaps[i] <= tol or inside[best] or pivots[i] == max_pivots:
                 break
             inside[best] = True
-        total = 0.0
-        for k in range(h):
-            total += z[k]
+            pivots[i] += 1
         for k in range(h):
             z[k] /= total
     return pivots, gaps
