@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cache
+from itertools import pairwise
 
 import numba
+from numba.np.ufunc import parallel
 from threadpoolctl import ThreadpoolController
 
 _SMALL = 5e7
+_PARTS_PER_THREAD = 4
+_limit: ContextVar[int | None] = ContextVar("limit", default=None)
 
 
 @cache
@@ -17,9 +24,59 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS, "unseen")
+
+
+# Threads do not survive a fork: the child starts its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def one_blas_thread() -> AbstractContextManager:
     """Serial BLAS inside, for kernels that call it on many small matrices."""
     return _controller().limit(limits=1, user_api="blas")
+
+
+def n_threads() -> int:
+    """Threads of compiled loops: one a core, or NUMBA_NUM_THREADS, or as `limited_to` says."""
+    limit = _limit.get()
+    return numba.config.NUMBA_NUM_THREADS if limit is None else limit
+
+
+@contextmanager
+def limited_to(threads: int) -> Iterator[None]:
+    """At most so many threads for `in_threads`."""
+    token = _limit.set(threads)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def in_threads(task: Callable[[slice], None], n_items: int, least: int = 1) -> None:
+    """Call `task` with slices that cover n_items items, several at once.
+
+    A task must release the GIL and write to its own items only; then the result does not depend
+    on the number of threads. No slice is shorter than `least` items, so little work stays here.
+    """
+    threads = min(n_threads(), n_items // least)
+    if threads <= 1:
+        task(slice(0, n_items))
+        return
+    n_parts = min(threads * _PARTS_PER_THREAD, n_items // least)
+    bounds = [n_items * k // n_parts for k in range(n_parts + 1)]
+    parts = iter([slice(a, b) for a, b in pairwise(bounds)])
+
+    def work() -> None:
+        for part in parts:
+            task(part)
+
+    others = [_pool().submit(work) for _ in range(threads - 1)]
+    work()
+    for other in others:
+        other.result()
 
 
 @contextmanager
@@ -28,10 +85,20 @@ def threads_for(work: float) -> Iterator[None]:
     if work > _SMALL:
         yield
         return
+    with limited_to(1), one_blas_thread(), _one_numba_thread():
+        yield
+
+
+@contextmanager
+def _one_numba_thread() -> Iterator[None]:
+    """For loops compiled with parallel=True. To ask numba would start its threads, which a forked
+    child cannot use: so nothing is done before such a loop has run."""
+    if not parallel._is_initialized:
+        yield
+        return
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        with one_blas_thread():
-            yield
+        yield
     finally:
         numba.set_num_threads(before)

@@ -1,16 +1,44 @@
 """How the inner loops are compiled."""
 
+from __future__ import annotations
+
+import sys
 from typing import Any
 
 import numba as nb
+from numba.core import event
 
 # Sums may be taken in any order, so that loops fill whole registers. No "nnan"/"ninf": a NaN in the
 # data must stay visible.
 FASTMATH = {"reassoc", "contract", "nsz"}
 
-# What other loops call is compiled into them. Else it would exist twice, by itself and beside its
-# caller, and which of the two runs would depend on whether the caller was compiled just now or came
-# from the cache: two runs of one program would differ in their last bits.
-helper = nb.njit(cache=True, fastmath=FASTMATH, forceinline=True)
-exact_helper = nb.njit(cache=True, forceinline=True)
-OVERLOAD: Any = {"fastmath": FASTMATH, "forceinline": True}
+# A loop that another one calls exists twice in the machine code, by itself and beside its caller,
+# and which of the two runs depends on whether the caller was compiled just now or came from the
+# cache. With sums in any order the two may differ in their last bits, and so may two runs of one
+# program. So loops that call each other keep to the order they are written in; a loop in which the
+# order is free calls no other and is called from Python alone.
+#
+# All of them take contiguous float64 arrays only, so that each is compiled once; they release the
+# GIL and start no threads, see `unseen.threads.in_threads`.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+helper = nb.njit(**_OPTIONS)
+kernel = nb.njit(cache=True, **_OPTIONS)
+free_order_kernel = nb.njit(cache=True, fastmath=FASTMATH, **_OPTIONS)
+
+
+class _Notice(event.Listener):
+    """One line when the first loop of ours is compiled; of loops from its cache numba is silent."""
+
+    is_due = True
+
+    def on_start(self, event: event.Event) -> None:
+        data: Any = event.data
+        if self.is_due and data["dispatcher"].py_func.__module__.startswith("unseen."):
+            self.is_due = False
+            sys.stderr.write("compiling inner loops, once on this machine (about 8 s)\n")
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())

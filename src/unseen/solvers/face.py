@@ -7,95 +7,58 @@ costs O(n_free h_t + C^2 h_t), far less than an epoch: minimise it by conjugate 
 along the projected direction as the dual rises, repeat.
 """
 
-import numba as nb
+from __future__ import annotations
+
 import numpy as np
+from scipy.sparse import csr_array
 
-from unseen.solvers.compiled import FASTMATH
-from unseen.solvers.hinge import chunks
-from unseen.solvers.labels import pair
+from unseen.blocks import row_blocks
+from unseen.solvers.hinge import chunks, signed_weights
 
 
-@nb.njit(cache=True)
-def movable_pairs(A, S, y, w_pos, w_neg, scale, squared, first_row, limit):
-    """The duals of a row block not held at a bound by their gradient: row, class, y omega and
-    score, at most `limit`.
-    """
-    J, I = np.empty(limit, np.int64), np.empty(limit, np.int64)
-    signed, scores = np.empty(limit), np.empty(limit, S.dtype)
-    n = 0
-    for j in range(A.shape[0]):
-        for i in range(A.shape[1]):
-            positive, omega = pair(y[j], i, w_pos, w_neg)
-            omega *= scale[j]
-            a, g = (A[j, i], 1 - S[j, i]) if positive else (-A[j, i], 1 + S[j, i])
-            if (
-                omega <= 0
-                or (a <= 0 and g <= 0)
-                or (not squared and a >= A.dtype.type(omega) and g >= 0)
-            ):
-                continue
-            if n == limit:
-                return J, I, signed, scores, n + 1
-            J[n], I[n], scores[n] = first_row + j, i, S[j, i]
-            signed[n] = omega if positive else -omega
-            n += 1
-    return J[:n], I[:n], signed[:n], scores[:n], n
+def movable_pairs(A, S, V, squared):
+    """Where in a row block duals are not held at a bound by their gradient: rows and classes."""
+    alpha, slack = np.where(V > 0, A, -A), np.where(V > 0, 1 - S, 1 + S)
+    held = (V == 0) | ((alpha <= 0) & (slack <= 0))
+    if not squared:
+        held |= (alpha >= np.abs(V)) & (slack >= 0)
+    return np.nonzero(~held)
 
 
 def all_movable_pairs(Z, y, A, P, b, w_pos, w_neg, scale, squared, limit):
-    """`movable_pairs` over row chunks; None if there are more than `limit`."""
-    parts, left = [], limit
+    """`movable_pairs` over row chunks, as row, class, y omega and score; None if there are more
+    than `limit`.
+    """
+    parts, left, n_classes = [], limit, A.shape[1]
     for rows in chunks(len(Z)):
-        S = (Z[rows] @ P)[:, : A.shape[1]] + Z.dtype.type(b)
-        *part, n = movable_pairs(
-            A[rows], S, y[rows], w_pos, w_neg, scale[rows], squared, rows.start, left
-        )
-        left -= n
+        S = (Z[rows] @ P)[:, :n_classes] + Z.dtype.type(b)
+        V = signed_weights(y[rows], n_classes, w_pos, w_neg, scale[rows], A.dtype)
+        J, I = movable_pairs(A[rows], S, V, squared)
+        left -= len(J)
         if left < 0:
             return None
-        parts.append(part)
+        parts.append((J + rows.start, I, V[J, I], S[J, I]))
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
-def _scatter(Z, J, I, d, V):
-    """V[i] = sum of d_p z_j over the pairs p = (i, j)."""
-    V[:] = 0
-    for p in range(J.size):
-        f, z, v = d[p], Z[J[p]], V[I[p]]
-        for l in range(z.shape[0]):
-            v[l] += f * z[l]
-
-
-@nb.njit(cache=True, fastmath=FASTMATH)
-def _gather(Z, J, I, T, out):
-    """out_p = T[i]'z_j for the pairs p = (i, j)."""
-    for p in range(J.size):
-        z, t, total = Z[J[p]], T[I[p]], Z.dtype.type(0)
-        for l in range(z.shape[0]):
-            total += t[l] * z[l]
-        out[p] = total
-
-
 class Face:
-    """The dual restricted to the interior pairs: gradient, product with its Hessian, bounds."""
+    """The dual restricted to the interior pairs: gradient, product with its Hessian, bounds.
+
+    Pairs are sorted by class.
+    """
 
     def __init__(self, Z, gram, lam, const, J, I, signs, ridge):
-        self.Z, self.gram, self.const, self.J, self.I = (
-            Z,
-            gram / gram.dtype.type(lam),
-            Z.dtype.type(const),
-            J,
-            I,
-        )
-        self.signs, self.ridge, self.n_products = signs, ridge, 0
-        self.V = np.empty((len(gram), Z.shape[1]), Z.dtype)
+        self.Z, self.gram, self.const = Z, (gram / lam).astype(Z.dtype), Z.dtype.type(const)
+        self.J, self.I, self.signs, self.ridge, self.n_products = J, I, signs, ridge, 0
+        self.starts = np.searchsorted(I, np.arange(len(gram) + 1))
 
     def product(self, d):
         """(G (x) Zt Zt' / lambda_W + kappa^2/lambda_W + diag ridge) d."""
-        out = np.empty(len(d), self.Z.dtype)
-        _scatter(self.Z, self.J, self.I, d, self.V)
-        _gather(self.Z, self.J, self.I, self.gram @ self.V, out)
+        shape = len(self.gram), len(self.Z)
+        V = csr_array((d, self.J, self.starts), shape=shape) @ self.Z
+        T, out = self.gram @ V, np.empty(len(d), self.Z.dtype)
+        for p in row_blocks(len(d), self.Z.shape[1] * self.Z.itemsize, 2**18):
+            out[p] = np.einsum("ph,ph->p", T[self.I[p]], self.Z[self.J[p]])
         self.n_products += 1
         return out + self.const * d.sum() + self.ridge * d
 
@@ -189,7 +152,8 @@ def polish(Z, y, A, P, b, gram, lam, const, w_pos, w_neg, scale, squared, cg_ite
     )
     if found is None or len(found[0]) == 0:
         return
-    J, I, signed, scores = found
+    by_class = np.argsort(found[1], kind="stable")
+    J, I, signed, scores = (column[by_class] for column in found)
     own, caps = signed > 0, np.abs(signed)
     signs = np.where(own, 1, -1).astype(dtype)
     tops = np.full(len(J), np.inf) if squared else caps

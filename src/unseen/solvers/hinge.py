@@ -11,15 +11,14 @@ a pair of unknown label, whose omega is 0, and |y_ij| multiplies omega_ij. Duals
 their sign, a_ij = y_ij alpha_ij, one row an instance.
 """
 
-import numba as nb
-import numpy as np
-from numba.extending import overload
+from __future__ import annotations
 
-from unseen.solvers.compiled import FASTMATH, OVERLOAD
-from unseen.solvers.labels import is_class, pair
+from typing import Any
+
+import numpy as np
 
 LOSSES = ("hinge", "squared_hinge")
-ROWS_PER_CHUNK = 4096
+ROWS_PER_CHUNK = 1024
 
 
 def check_pairs(y, n_rows, n_classes, w_pos, w_neg, row_scale, loss, dtype):
@@ -66,138 +65,118 @@ def _check_signs(y, n_rows, n_classes, dtype):
     return y
 
 
-def chunks(n_rows, size=ROWS_PER_CHUNK):
+def chunks(n_rows: int, size: int = ROWS_PER_CHUNK) -> list[slice]:
     """Row slices, so that no C x N array of scores ever exists."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
+def labels_for(y: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Labels as some of the classes see them: rows of the others belong to none."""
+    if len(classes) == n_classes:
+        return y
+    if y.ndim == 2:
+        return y[:, classes]
+    place = np.full(n_classes + 1, -1)
+    place[classes] = np.arange(len(classes))
+    return place[y]
+
+
+def signed_weights(
+    y: np.ndarray, n_classes: int, w_pos: float, w_neg: float, scale: np.ndarray, dtype: Any
+) -> np.ndarray:
+    """V_ij = y_ij omega_ij of a block of rows (rows x C), in float64 but with the digits of
+    `dtype`: a dual stored in it then reaches its bound exactly.
+    """
+    if y.ndim == 2:
+        V = np.where(y > 0, w_pos, w_neg) * y
+    else:
+        V = np.full((len(y), n_classes), -float(w_neg))
+        own = np.flatnonzero(y >= 0)
+        V[own, y[own]] = w_pos
+    V *= scale[:, None]
+    return V if dtype == np.float64 else V.astype(dtype).astype(np.float64)
+
+
+def _slacks(scores, squared):
+    """[1 - y s]_+ (^2) from y s, in place of it."""
+    np.subtract(1, scores, out=scores)
+    np.maximum(scores, 0, out=scores)
+    return np.multiply(scores, scores, out=scores) if squared else scores
+
+
+def _parts(S, y, w_pos, w_neg, squared):
+    """Losses of a block without the scale of its rows, as (L, f, own): f L, and own in addition for
+    the pair of each row with its class.
+    """
+    if y.ndim == 2:
+        return _slacks(np.sign(y) * S, squared) * np.abs(np.where(y > 0, w_pos, w_neg) * y), 1, None
+    L = _slacks(-S, squared)
+    rows, label = np.arange(len(y)), np.maximum(y, 0)
+    own = w_pos * _slacks(S[rows, label].astype(np.float64), squared) - w_neg * L[rows, label]
+    return L, w_neg, np.where(y >= 0, own, 0.0)
+
+
 def row_losses(S, y, w_pos, w_neg, scale, squared):
     """sum_i omega_ij loss(y_ij s_ij) for every row j of the score block S (rows x C), in
     float64.
     """
-    out = np.zeros(S.shape[0])
-    for j in range(S.shape[0]):
-        out[j] = _row_loss(S[j], y[j], w_pos, w_neg, squared) * scale[j]
-    return out
+    L, factor, own = _parts(S, y, w_pos, w_neg, squared)
+    out = factor * (L @ np.ones(L.shape[1], L.dtype)).astype(np.float64)
+    return (out if own is None else out + own) * scale
 
 
-def _row_loss(s, label, w_pos, w_neg, squared):
-    raise NotImplementedError
+def add_class_losses(S, y, w_pos, w_neg, scale, squared, out):
+    """out[i] += sum_j omega_ij loss(y_ij s_ij) over the rows j of the score block S (rows x C); out
+    is float64.
+    """
+    L, factor, own = _parts(S, y, w_pos, w_neg, squared)
+    out += factor * (scale.astype(L.dtype) @ L)
+    if own is not None:
+        out += np.bincount(np.maximum(y, 0), own * scale, minlength=len(out))
 
 
-@overload(_row_loss, jit_options=OVERLOAD)
-def _choose_row_loss(s, label, w_pos, w_neg, squared):
-    return _row_loss_of_class if is_class(label) else _row_loss_of_signs
+def _bends(A, V):
+    """a_ij^2 / (4 omega_ij), 0 where there is no weight."""
+    size = 4 * np.abs(V)
+    return np.divide(np.square(A, dtype=np.float64), size, out=np.zeros(A.shape), where=size > 0)
 
 
-def _row_loss_of_class(s, label, w_pos, w_neg, squared):
-    zero, one = s.dtype.type(0), s.dtype.type(1)
-    total = zero
-    for i in range(s.shape[0]):
-        m = max(s[i] + one, zero)
-        total += m * m if squared else m
-    loss = w_neg * total
-    if label >= 0:
-        m, p = max(s[label] + one, zero), max(one - s[label], zero)
-        loss += w_pos * (p * p if squared else p) - w_neg * (m * m if squared else m)
-    return loss
-
-
-def _row_loss_of_signs(s, label, w_pos, w_neg, squared):
-    zero, one = s.dtype.type(0), s.dtype.type(1)
-    total = 0.0
-    for i in range(s.shape[0]):
-        positive, omega = pair(label, i, w_pos, w_neg)
-        m = max(one - (s[i] if positive else -s[i]), zero)
-        total += omega * (m * m if squared else m)
-    return total
-
-
-@nb.njit(cache=True, fastmath=FASTMATH)
 def row_dual_terms(A, y, w_pos, w_neg, scale, squared):
     """sum_i alpha_ij (- alpha_ij^2 / (4 omega_ij) for the squared hinge) for every row j, in
     float64.
     """
-    n_rows, n_classes = A.shape
-    out = np.zeros(n_rows)
-    for j in range(n_rows):
-        total = 0.0
-        for i in range(n_classes):
-            alpha = abs(np.float64(A[j, i]))
-            total += alpha
-            omega = pair(y[j], i, w_pos, w_neg)[1] * scale[j]
-            if squared and omega > 0:
-                total -= alpha * alpha / (4.0 * omega)
-        out[j] = total
+    out = np.empty(len(A))
+    for rows in chunks(len(A)):
+        out[rows] = np.abs(A[rows]).sum(axis=1, dtype=np.float64)
+        if squared:
+            V = signed_weights(y[rows], A.shape[1], w_pos, w_neg, scale[rows], A.dtype)
+            out[rows] -= _bends(A[rows], V).sum(axis=1)
     return out
 
 
-@nb.njit(cache=True)
+def class_dual_terms(A, y, b, w_pos, w_neg, scale, squared):
+    """sum_j alpha_ij - b a_ij (- alpha_ij^2 / (4 omega_ij)) for every class i; A is C x N."""
+    out = np.zeros(len(A))
+    for rows in chunks(A.shape[1]):
+        a = A[:, rows]
+        out += np.abs(a).sum(axis=1, dtype=np.float64) - b * a.sum(axis=1, dtype=np.float64)
+        if squared:
+            V = signed_weights(y[rows], len(A), w_pos, w_neg, scale[rows], A.dtype)
+            out -= _bends(a, V.T).sum(axis=1)
+    return out
+
+
 def clip_duals(A, y, w_pos, w_neg, scale, squared):
     """Project warm-start duals, in place, on the box that belongs to the present labels and
     weights.
     """
-    for j in range(A.shape[0]):
-        for i in range(A.shape[1]):
-            positive, omega = pair(y[j], i, w_pos, w_neg)
-            cap = A.dtype.type(omega * scale[j])
-            if squared and cap > 0:
-                cap = A.dtype.type(np.inf)
-            A[j, i] = min(max(A[j, i], 0), cap) if positive else max(min(A[j, i], 0), -cap)
+    for rows in chunks(len(A)):
+        V = signed_weights(y[rows], A.shape[1], w_pos, w_neg, scale[rows], A.dtype)
+        if squared:
+            V[V > 0], V[V < 0] = np.inf, -np.inf
+        A[rows] = np.clip(A[rows], np.minimum(V, 0), np.maximum(V, 0))
 
 
 def clip_class_duals(A, y, w_pos, w_neg, scale, squared):
     """`clip_duals` for duals stored class by class (C x N)."""
     clip_duals(A.T, y, w_pos, w_neg, scale, squared)
-
-
-@nb.njit(cache=True, fastmath=FASTMATH)
-def add_class_losses(S, y, w_pos, w_neg, scale, squared, out):
-    """out[i] += sum_j omega_ij loss(y_ij s_ij) over the rows j of the score block S (rows x C); out
-    is float64.
-    """
-    for j in range(S.shape[0]):
-        _add_losses(S[j], y[j], w_pos * scale[j], w_neg * scale[j], squared, out)
-
-
-def _add_losses(s, label, w_pos, w_neg, squared, out):
-    raise NotImplementedError
-
-
-@overload(_add_losses, jit_options=OVERLOAD)
-def _choose_add_losses(s, label, w_pos, w_neg, squared, out):
-    return _add_losses_of_class if is_class(label) else _add_losses_of_signs
-
-
-def _add_losses_of_class(s, label, w_pos, w_neg, squared, out):
-    for i in range(s.shape[0]):
-        m = max(s[i] + 1, 0)
-        out[i] += w_neg * (m * m if squared else m)
-    if label >= 0:
-        m, p = max(s[label] + 1, 0), max(1 - s[label], 0)
-        out[label] += w_pos * (p * p if squared else p) - w_neg * (m * m if squared else m)
-
-
-def _add_losses_of_signs(s, label, w_pos, w_neg, squared, out):
-    for i in range(s.shape[0]):
-        positive, omega = pair(label, i, w_pos, w_neg)
-        m = max(1 - (s[i] if positive else -s[i]), 0)
-        out[i] += omega * (m * m if squared else m)
-
-
-@nb.njit(cache=True)
-def class_dual_terms(A, y, b, w_pos, w_neg, scale, squared):
-    """sum_j alpha_ij - b a_ij (- alpha_ij^2 / (4 omega_ij)) for every class i; A is C x N."""
-    out = np.zeros(A.shape[0])
-    for i in range(A.shape[0]):
-        total = 0.0
-        for j in range(A.shape[1]):
-            a = np.float64(A[i, j])
-            if a != 0:
-                total += abs(a) - b * a
-                omega = pair(y[j], i, w_pos, w_neg)[1] * scale[j]
-                if squared and omega > 0:
-                    total -= a * a / (4.0 * omega)
-        out[i] = total
-    return out

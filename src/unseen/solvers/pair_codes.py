@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unseen.solvers.hinge import LOSSES
-from unseen.solvers.pair_kernels import best_linear_pairs, best_simplex_pairs
+from unseen.solvers.pair_kernels import FLATTEST, best_linear_pairs, best_simplex_pairs
 from unseen.solvers.source_codes import _quadratic, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
-from unseen.threads import one_blas_thread
+from unseen.threads import in_threads
 
 TINY = 1e-13
 
@@ -80,6 +80,10 @@ class PairCodes:
             self.starts = np.stack([self.own, *(np.asarray(Z, np.float64) for Z in starts)])
             self.K = self.W @ self.Ht_inverse @ self.W.T
             self.H = self.fit.H + TINY * np.trace(self.fit.H) * np.eye(len(self.fit.H))
+            self.base = 0.5 * np.einsum("uih,uih->ui", self.starts @ self.H, self.starts)
+            self.base -= np.einsum("uih,ih->ui", self.starts, self.fit.R)
+            self.curved = np.einsum("uih,uih->ui", self.starts @ self.K, self.starts)
+            self.size = float(np.abs(self.H).max() + np.abs(self.fit.R).max())
         else:
             self.own = self.fit.offset + self.fit.R @ self.fit.inverse
             self._diagonalise()
@@ -117,25 +121,59 @@ class PairCodes:
 
         Y, omega: n x C, signs, 0 for a pair without a label, and weights of the loss.
         """
-        n, C = Y.shape
-        beta, s, source, target = (np.empty((n, C)) for _ in range(4))
-        pairs = Y, omega, self.loss == "squared_hinge"
-        XD = np.asarray(XD, np.float64)
-        if self.which == "simplex":
-            Zs = np.empty((n, C, len(self.H)) if codes else (0, 0, 0))
-            with one_blas_thread():
-                best_simplex_pairs(
-                    self.H, self.K, self.fit.R, self.row_codes(XD) @ self.W.T, self.starts, self.b,
-                    *pairs, self.tol, self.max_rounds, beta, s, source, target, Zs,
-                )  # fmt: skip
-            return PairBlock(beta, s, source, target, Zs if codes else None)
-        moves = np.empty((n, C, self.sigma.size) if codes else (0, 0, 0))
-        best_linear_pairs(
-            self.A, self.shift, XD @ self.to_rows, self.sigma, self.q, self.b,
-            *pairs, beta, s, source, target, moves,
-        )  # fmt: skip
-        source += self.own_fit
-        return PairBlock(beta, s, source, target, self.own + moves @ self.lift if codes else None)
+        XD, Y = np.ascontiguousarray(XD, np.float64), np.asarray(Y, np.float64)
+        omega = np.where(Y != 0, np.asarray(omega, np.float64), 0.0)
+        solve = self._solve_simplex if self.which == "simplex" else self._solve_linear
+        return solve(XD, Y, omega, codes)
+
+    def _solve_linear(self, XD, Y, omega, codes):
+        found = tuple(np.empty(Y.shape) for _ in range(4))
+        moves = np.empty((*Y.shape, self.sigma.size) if codes else (0, 0, 0))
+        pulls, squared = XD @ self.to_rows, self.loss == "squared_hinge"
+
+        def search(rows: slice) -> None:
+            best_linear_pairs(
+                self.A, self.shift, pulls[rows], self.sigma, self.q, self.b, Y[rows],
+                omega[rows], squared, *(array[rows] for array in found), moves[rows],
+            )  # fmt: skip
+
+        in_threads(search, len(Y))
+        found[2][:] += self.own_fit
+        return PairBlock(*found, self.own + moves @ self.lift if codes else None)
+
+    def _solve_simplex(self, XD, Y, omega, codes):
+        """Each pair from the best of its starts, where it need not stay."""
+        F, squared = self.row_codes(XD) @ self.W.T, self.loss == "squared_hinge"
+        scores = F @ self.starts.transpose(0, 2, 1) + self.b
+        rises = self.base[:, None] + self._rises(1 - Y * scores, omega)
+        best = rises.argmin(axis=0)
+        classes = np.arange(Y.shape[1])
+        s = np.take_along_axis(scores, best[None], axis=0)[0]
+        source, beta, target = self.base[best, classes], np.zeros(Y.shape), np.zeros(Y.shape)
+        Zs = self.starts[best, classes] if codes else np.empty((0, 0, 0))
+        moving = np.nonzero((best > 0) | ((omega > 0) & (Y * s < 1)))
+        pairs = np.column_stack([*moving, best[moving]])
+
+        def search(part: slice) -> None:
+            best_simplex_pairs(
+                self.H, self.K, self.fit.R, F, self.starts, pairs[part], self.b, Y, omega, squared,
+                self.size, self.tol, self.max_rounds, beta, s, source, target, Zs,
+            )  # fmt: skip
+
+        in_threads(search, len(pairs))
+        return PairBlock(beta, s, source, target, Zs if codes else None)
+
+    def _rises(self, slack, omega):
+        """min over z_t of p_D + omega loss above the minimum of p_D, for each start of each pair:
+        tau m - tau^2 (k + ridge) / 2 with slack m = 1 - y s0.
+        """
+        curvature = np.broadcast_to(self.curved[:, None], slack.shape)
+        cap = omega
+        if self.loss == "squared_hinge":
+            with np.errstate(divide="ignore"):
+                curvature, cap = curvature + np.where(omega > 0, 0.5 / omega, 0.0), np.inf
+        tau = np.clip(slack / np.maximum(curvature, FLATTEST), 0.0, np.where(omega > 0, cap, 0.0))
+        return tau * slack - 0.5 * tau**2 * curvature
 
 
 def _root(M):

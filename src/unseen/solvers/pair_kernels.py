@@ -6,10 +6,11 @@ With beta = y tau, tau >= 0 minus the slope of omega loss at the score, the targ
 z_t = z_t0 + beta H_t^-1 W'z_s, so a pair is its source code and one number. See pair_codes.py.
 """
 
-import numba as nb
+from __future__ import annotations
+
 import numpy as np
 
-from unseen.solvers.compiled import FASTMATH, exact_helper, helper
+from unseen.solvers.compiled import helper, kernel
 from unseen.solvers.source_kernels import simplex_qp
 
 NEAR_POLE = 1 - 1e-9
@@ -17,14 +18,6 @@ MOST_STEPS = 100
 FLATTEST = 1e-10
 GRADIENT_STEPS = 300
 GRADIENT_TOL = 1e-7
-
-
-@exact_helper
-def _bend(omega, squared):
-    """(ridge, cap): tau = min((1 - y s) / ridge, cap) is minus the slope of omega loss."""
-    if squared:
-        return 0.5 / omega, np.inf
-    return 0.0, omega
 
 
 @helper
@@ -51,7 +44,7 @@ def _root(A, c, sigma_sq, y, b, omega, squared):
     gap = y * (s + b) - 1.0
     if gap >= 0.0 or omega <= 0.0:
         return 0.0, 0.0
-    ridge, cap = _bend(omega, squared)
+    ridge, cap = (0.5 / omega, np.inf) if squared else (0.0, omega)
     top = np.sqrt(sigma_sq[0]) if sigma_sq.size else 0.0
     pole = NEAR_POLE / top if top > 0.0 else np.inf
     low, high, tau, is_known = 0.0, min(cap, pole), 0.0, False
@@ -83,7 +76,7 @@ def _root(A, c, sigma_sq, y, b, omega, squared):
     return tau, 0.0
 
 
-@exact_helper
+@helper
 def _aside(a, c, sigma, q, y, missing):
     """t such that (a + t, c + y t) in the top direction lifts y s by `missing`."""
     m = sigma * (a + y * c) + q
@@ -91,7 +84,7 @@ def _aside(a, c, sigma, q, y, missing):
     return 2.0 * missing / (m + root if m >= 0.0 else m - root)
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
+@kernel
 def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise_s, rise_t, moves):
     """The best codes of all pairs where source codes are free or sum to one: a global maximum.
 
@@ -105,7 +98,7 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
     a - a_i.
     """
     sigma_sq = sigma * sigma
-    for j in nb.prange(X.shape[0]):
+    for j in range(X.shape[0]):
         c = X[j]
         for i in range(A.shape[0]):
             y = Y[j, i]
@@ -126,17 +119,25 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
                 total += (A[i, k] + sigma[k] * move) * ck
                 source += 0.5 * move * move
                 target += 0.5 * (ck - c[k]) * (ck - c[k])
-                if moves.size:
+                if moves.size > 0:
                     moves[j, i, k] = move
             beta[j, i], s[j, i], rise_s[j, i], rise_t[j, i] = t, total, source, target
 
 
 @helper
 def _dot(u, v):
-    total = 0.0
-    for k in range(u.shape[0]):
-        total += u[k] * v[k]
-    return total
+    """u'v, four sums side by side: one sum alone waits for each addition."""
+    n = u.shape[0]
+    whole = n - n % 4
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, whole, 4):
+        a += u[k] * v[k]
+        b += u[k + 1] * v[k + 1]
+        c += u[k + 2] * v[k + 2]
+        d += u[k + 3] * v[k + 3]
+    for k in range(whole, n):
+        a += u[k] * v[k]
+    return (a + b) + (c + d)
 
 
 @helper
@@ -148,46 +149,6 @@ def _sparse_product(M, z, out):
             f, row = z[k], M[k]
             for l in range(z.shape[0]):
                 out[l] += f * row[l]
-
-
-@exact_helper
-def _newton_code(H, r, p, y, tau, curvature, cap, at, x, pull, curved, tol):
-    """argmin x'Hx/2 - r'x + phi(y p'x) on the simplex, phi with slope -clip(tau - curvature
-    (y p'x - at), 0, cap): a QP within the bounds, and one with the bound for the slope beyond them.
-
-    x (1 x h) start and result; pull (1 x h) and curved (h x h) are work space.
-    """
-    h = r.shape[0]
-    full = y * (tau + curvature * at)
-    for k in range(h):
-        pull[0, k] = r[k] + full * p[k]
-        f = curvature * p[k]
-        for l in range(h):
-            curved[k, l] = H[k, l] + f * p[l]
-    simplex_qp(curved, pull, x, tol, 20 * h + 100)
-    beta = tau - curvature * (y * _dot(p, x[0]) - at)
-    if beta < 0.0 or beta > cap:
-        beta = y * min(max(beta, 0.0), cap)
-        for k in range(h):
-            pull[0, k] = r[k] + beta * p[k]
-        simplex_qp(H, pull, x, tol, 20 * h + 100)
-
-
-@exact_helper
-def _multiplier(m, k, ridge, cap):
-    """The best tau of the target code for slack m = 1 - y s0 and k = |W'z_s|^2 in H_t^-1, without
-    and with its bounds.
-    """
-    curvature = 1.0 / max(k + ridge, FLATTEST)
-    free = m * curvature
-    return free, min(max(free, 0.0), cap), curvature
-
-
-@exact_helper
-def _envelope(m, k, ridge, cap):
-    """min over z_t of p_D + omega loss, above the minimum of p_D."""
-    tau = _multiplier(m, k, ridge, cap)[1]
-    return tau * m - 0.5 * tau * tau * (k + ridge)
 
 
 @helper
@@ -210,156 +171,104 @@ def _project(v, out):
         out[k] = max(v[k] - threshold, 0.0)
 
 
-@helper
-def _gradient(r, f, y, b, ridge, cap, s0, k, Hz, Kz, g):
-    """g = grad F = H z - r - beta W z_t at the present code; returns F - p_B."""
-    m = 1.0 - y * (s0 + b)
-    beta = y * _multiplier(m, k, ridge, cap)[1]
-    for l in range(g.shape[0]):
-        g[l] = Hz[l] - r[l] - beta * (f[l] + beta * Kz[l])
-    return _envelope(m, k, ridge, cap)
-
-
-@helper
-def _segment(H, K, r, f, y, b, ridge, cap, z, x, Hz, Kz, Hd, Kd, d, slope, quad, s0, k):
-    """Move z towards x as far as F falls enough, with H z and K z in step.
-
-    Returns (share of the way, p_B, z'f, k).
-    """
-    for l in range(z.shape[0]):
-        d[l] = x[l] - z[l]
-    _sparse_product(H, d, Hd)
-    _sparse_product(K, d, Kd)
-    q1, q2 = _dot(d, Hz) - _dot(r, d), _dot(d, Hd)
-    f1, k1, k2 = _dot(f, d), 2.0 * _dot(d, Kz), _dot(d, Kd)
-    m = 1.0 - y * (s0 + b)
-    value, t = quad + _envelope(m, k, ridge, cap), 1.0
-    while True:
-        now = quad + t * q1 + 0.5 * t * t * q2
-        now += _envelope(m - t * y * f1, k + t * k1 + t * t * k2, ridge, cap)
-        if now <= value + 1e-4 * t * slope:
-            break
-        t *= 0.5
-        if t < 1e-6:
-            return 0.0, quad, s0, k
-    for l in range(z.shape[0]):
-        z[l] = x[l] if t == 1.0 else z[l] + t * d[l]
-        Hz[l] += t * Hd[l]
-        Kz[l] += t * Kd[l]
-    return t, quad + t * q1 + 0.5 * t * t * q2, s0 + t * f1, k + t * k1 + t * t * k2
-
-
-@exact_helper
-def _descend(H, K, r, f, y, b, omega, squared, x, work, scale, tol, max_rounds):
-    """Minimise F(z) = z'Hz/2 - r'z + min over z_t of p_D + omega loss, z on the simplex, from x[0].
-
-    Projected gradients with steps by the curvature last met find the face; Newton steps in the
-    score, with the pull W z_t of the present target code, finish on it. F falls at each step.
-    Returns (tau, s0 without b, p_B, k); the code is work[0].
-    """
-    ridge, cap = _bend(omega, squared)
-    z, Hz, Kz, g, old, Hd, Kd, d, v = work[:9]
-    for l in range(z.shape[0]):
-        z[l] = x[0, l]
-    _sparse_product(H, z, Hz)
-    _sparse_product(K, z, Kz)
-    quad, s0, k = 0.5 * _dot(z, Hz) - _dot(r, z), _dot(f, z), _dot(z, Kz)
-    above = _gradient(r, f, y, b, ridge, cap, s0, k, Hz, Kz, g)
-    step = 1.0 / scale
-    for _ in range(GRADIENT_STEPS):
-        for l in range(z.shape[0]):
-            v[l] = z[l] - step * g[l]
-        _project(v, x[0])
-        slope = 0.0
-        for l in range(z.shape[0]):
-            slope += g[l] * (x[0, l] - z[l])
-        if -slope <= GRADIENT_TOL * (abs(quad) + above):
-            break
-        for l in range(z.shape[0]):
-            old[l] = g[l]
-        t, quad, s0, k = _segment(
-            H, K, r, f, y, b, ridge, cap, z, x[0], Hz, Kz, Hd, Kd, d, slope, quad, s0, k
-        )
-        if t == 0.0:
-            break
-        above = _gradient(r, f, y, b, ridge, cap, s0, k, Hz, Kz, g)
-        bend = 0.0
-        for l in range(z.shape[0]):
-            bend += d[l] * (g[l] - old[l])
-        step = min(t * _dot(d, d) / bend, 1e6 * step) if bend > 0.0 else 2.0 * step
-    for _ in range(max_rounds):
-        free, tau, curvature = _multiplier(1.0 - y * (s0 + b), k, ridge, cap)
-        for l in range(z.shape[0]):
-            v[l] = f[l] + y * tau * Kz[l]
-            x[0, l] = z[l]
-        at = y * _dot(v, z)
-        _newton_code(H, r, v, y, free, curvature, cap, at, x, work[9:10], work[10:], 1e-11 * scale)
-        slope = 0.0
-        for l in range(z.shape[0]):
-            slope += (Hz[l] - r[l] - y * tau * v[l]) * (x[0, l] - z[l])
-        if -slope <= tol * (abs(quad) + above + omega):
-            break
-        t, quad, s0, k = _segment(
-            H, K, r, f, y, b, ridge, cap, z, x[0], Hz, Kz, Hd, Kd, d, slope, quad, s0, k
-        )
-        if t == 0.0:
-            break
-        above = _envelope(1.0 - y * (s0 + b), k, ridge, cap)
-    return _multiplier(1.0 - y * (s0 + b), k, ridge, cap)[1], s0, quad, k
-
-
-@exact_helper
-def _largest(M):
-    found = 0.0
-    for i in range(M.shape[0]):
-        for k in range(M.shape[1]):
-            found = max(found, abs(M[i, k]))
-    return found
-
-
-@nb.njit(cache=True, parallel=True)
+@kernel
 def best_simplex_pairs(
-    H, K, R, F, starts, b, Y, omega, squared, tol, max_rounds,
+    H, K, R, F, starts, pairs, b, Y, omega, squared, size, tol, max_rounds,
     beta, s, source, target, codes,
 ):  # fmt: skip
-    """The best codes of all pairs where source codes lie on the simplex: a local maximum.
+    """The best codes of some pairs where source codes lie on the simplex: a local maximum.
 
-    H: h x h and R: C x h, p_B = z'Hz/2 - r_i'z; K = W H_t^-1 W'; F: N x h (W z_t0); starts: n x C
-    x h, of which each pair takes the best; Y, omega: N x C signs and weights. Out, N x C each:
-    beta, scores s, p_B, and by how much p_D rises; codes (N x C x h, or empty).
+        min_z  f(z) = z'Hz/2 - r_i'z + tau m - tau^2 (k + ridge) / 2,   m = 1 - y (z'f_j + b),
+        k = z'Kz,   tau = clip(m / (k + ridge), 0, cap), the best multiplier of the target code
+
+    Projected gradients with steps by the curvature last met find the face; Newton steps in the
+    score, with the pull W z_t of the present target code, finish on it. f falls at each step.
+
+    pairs: n x 3, row j, class i and which of the starts (u x C x h). H: h x h and R: C x h, p_B =
+    z'Hz/2 - r_i'z; K = W H_t^-1 W'; F: N x h (W z_t0); Y, omega: N x C signs and weights; size: of
+    the entries of H and R. Out, N x C each: beta, scores s, p_B, and by how much p_D rises; codes
+    (N x C x h, or empty).
     """
-    n_starts, n_classes, h = starts.shape
-    base, curved = np.zeros((n_starts, n_classes)), np.zeros((n_starts, n_classes))
-    product, size = np.empty(h), _largest(H) + _largest(R)
-    for u in range(n_starts):
-        for i in range(n_classes):
-            _sparse_product(H, starts[u, i], product)
-            base[u, i] = 0.5 * _dot(starts[u, i], product) - _dot(R[i], starts[u, i])
-            _sparse_product(K, starts[u, i], product)
-            curved[u, i] = _dot(starts[u, i], product)
-    for j in nb.prange(F.shape[0]):
-        x, work = np.empty((1, h)), np.empty((10 + h, h))
-        for i in range(n_classes):
-            y = Y[j, i]
-            weight = omega[j, i] if y != 0 else 0.0
-            best, lowest = 0, np.inf
-            for u in range(n_starts):
-                value = base[u, i]
-                if weight > 0.0:
-                    ridge, cap = _bend(weight, squared)
-                    m = 1.0 - y * (_dot(F[j], starts[u, i]) + b)
-                    value += _envelope(m, curved[u, i], ridge, cap)
-                if value < lowest:
-                    best, lowest = u, value
+    h = H.shape[0]
+    z, Hz, Kz, g, turn = np.empty(h), np.empty(h), np.empty(h), np.zeros(h), np.empty(h)
+    d, Hd, Kd, v = np.empty(h), np.empty(h), np.empty(h), np.empty(h)
+    x, pull, curved = np.empty((1, h)), np.empty((1, h)), np.empty((h, h))
+    for p in range(pairs.shape[0]):
+        j, i = pairs[p, 0], pairs[p, 1]
+        r, f, first, y = R[i], F[j], starts[pairs[p, 2], i], Y[j, i]
+        weight = omega[j, i] if y != 0.0 else 0.0
+        ridge, cap = (0.5 / weight, np.inf) if squared and weight > 0.0 else (0.0, weight)
+        for l in range(h):
+            z[l] = first[l]
+        _sparse_product(H, z, Hz)
+        _sparse_product(K, z, Kz)
+        quad, s0, k = 0.5 * _dot(z, Hz) - _dot(r, z), _dot(f, z), _dot(z, Kz)
+        step, t, is_newton, n_left = 1.0 / size, 0.0, False, GRADIENT_STEPS
+        while True:
+            m, curvature = 1.0 - y * (s0 + b), 1.0 / max(k + ridge, FLATTEST)
+            tau = min(max(m * curvature, 0.0), cap)
             for l in range(h):
-                x[0, l] = work[0, l] = starts[best, i, l]
-            tau, s0, quad, k = 0.0, _dot(F[j], x[0]), base[best, i], curved[best, i]
-            if best > 0 or (weight > 0.0 and y * (s0 + b) < 1.0):
-                tau, s0, quad, k = _descend(
-                    H, K, R[i], F[j], y, b, weight, squared, x, work, size, tol, max_rounds
-                )
-            beta[j, i], s[j, i] = y * tau, s0 + y * tau * k + b
-            source[j, i], target[j, i] = quad, 0.5 * tau * tau * k
-            if codes.size:
+                v[l] = f[l] + y * tau * Kz[l]
+                slope = Hz[l] - r[l] - y * tau * v[l]
+                g[l], turn[l] = slope, slope - g[l]
+            if n_left == 0 and is_newton:
+                break
+            if n_left == 0:
+                is_newton, n_left = True, max_rounds
+                continue
+            n_left -= 1
+            rise = tau * m - 0.5 * tau * tau * (k + ridge)
+            small = GRADIENT_TOL * (abs(quad) + rise)
+            if is_newton:
+                small = tol * (abs(quad) + rise + weight)
+                # A QP within the bounds of tau, then one at the bound it went beyond.
+                at, bent, full = y * _dot(v, z), curvature, m * curvature
                 for l in range(h):
-                    codes[j, i, l] = work[0, l]
+                    x[0, l] = z[l]
+                for _ in range(2):
+                    for l in range(h):
+                        pull[0, l] = r[l] + y * (full + bent * at) * v[l]
+                        c, row, line = bent * v[l], H[l], curved[l]
+                        for q in range(h):
+                            line[q] = row[q] + c * v[q]
+                    simplex_qp(curved, pull, x, 1e-11 * size, 20 * h + 100)
+                    full -= bent * (y * _dot(v, x[0]) - at)
+                    if 0.0 <= full <= cap:
+                        break
+                    bent, full = 0.0, min(max(full, 0.0), cap)
+            else:
+                bend, longest = _dot(d, turn), 2.0 * step
+                if t > 0.0:
+                    step = min(t * _dot(d, d) / bend, 1e6 * step) if bend > 0.0 else longest
+                for l in range(h):
+                    v[l] = z[l] - step * g[l]
+                _project(v, x[0])
+            for l in range(h):
+                d[l] = x[0, l] - z[l]
+            slope = _dot(g, d)
+            t = 1.0 if -slope > small else 0.0
+            if t > 0.0:
+                _sparse_product(H, d, Hd)
+                _sparse_product(K, d, Kd)
+            q1, q2 = _dot(d, Hz) - _dot(r, d), _dot(d, Hd)
+            f1, k1, k2 = _dot(f, d), 2.0 * _dot(d, Kz), _dot(d, Kd)
+            while t > 0.0:
+                k_t, m_t = k + t * k1 + t * t * k2, m - t * y * f1
+                tau = min(max(m_t / max(k_t + ridge, FLATTEST), 0.0), cap)
+                change = t * q1 + 0.5 * t * t * q2 + tau * m_t - 0.5 * tau * tau * (k_t + ridge)
+                if change - rise <= 1e-4 * t * slope:
+                    break
+                t = 0.5 * t if t > 1e-6 else 0.0
+            if t == 0.0:
+                n_left = 0
+                continue
+            for l in range(h):
+                z[l] = x[0, l] if t == 1.0 else z[l] + t * d[l]
+                Hz[l] += t * Hd[l]
+                Kz[l] += t * Kd[l]
+            quad, s0, k = quad + t * q1 + 0.5 * t * t * q2, s0 + t * f1, k + t * k1 + t * t * k2
+        beta[j, i], s[j, i] = y * tau, s0 + y * tau * k + b
+        source[j, i], target[j, i] = quad, 0.5 * tau * tau * k
+        if codes.size > 0:
+            for l in range(h):
+                codes[j, i, l] = z[l]

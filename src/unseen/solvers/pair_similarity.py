@@ -9,10 +9,9 @@ is the duality gap; what is returned is never worse than the incumbent.
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from unseen.solvers.compiled import FASTMATH
+from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.similarity import Similarity, SimilarityState
 from unseen.solvers.solution import finish, relative
 
@@ -30,43 +29,57 @@ class PairFeatures(NamedTuple):
     omega: np.ndarray
 
 
-@nb.njit(cache=True, fastmath=FASTMATH)
-def _ascend_pairs(Zs, Zt, Y, omega, A, W, b, lam, kappa_sq, squared, order):
-    """One visit to each pair of a block, its dual set to its maximum; W in place. Returns b."""
-    n_classes, hs = Zs.shape[1], Zs.shape[2]
-    dtype = W.dtype.type
-    for q in order:
-        j, i = q // n_classes, q % n_classes
-        y, w = Y[j, i], omega[j, i]
-        if y == 0 or w <= 0:
+@free_order_kernel
+def _ascend_pairs(Zs, Zt, V, A, W, b, lam, kappa_sq, squared, order):
+    """One visit to each pair of a block, its dual set to its maximum. Zs, Zt: n x h_s and h_t, V =
+    y omega and A: n; A and W in place. Returns b.
+    """
+    for t in range(order.shape[0]):
+        q = order[t]
+        w = abs(V[q])
+        if w == 0.0:
             continue
-        z, x = Zs[j, i], Zt[j, i]
-        s, zz, xx = dtype(0), dtype(0), dtype(0)
+        z, x = Zs[q], Zt[q]
+        s, zz, xx = 0.0, 0.0, 0.0
         for l in range(x.shape[0]):
             xx += x[l] * x[l]
-        for k in range(hs):
-            if z[k] != 0:
-                part, row = dtype(0), W[k]
+        for k in range(z.shape[0]):
+            if z[k] != 0.0:
+                part, row = 0.0, W[k]
                 for l in range(x.shape[0]):
                     part += row[l] * x[l]
                 s += z[k] * part
                 zz += z[k] * z[k]
         ridge, cap = (0.5 / w, np.inf) if squared else (0.0, w)
-        lo, hi = (0.0, cap) if y > 0 else (-cap, 0.0)
-        g = y - s - b - ridge * A[j, i]
+        lo, hi = (0.0, cap) if V[q] > 0.0 else (-cap, 0.0)
+        g = (1.0 if V[q] > 0.0 else -1.0) - s - b - ridge * A[q]
         curvature = (zz * xx + kappa_sq) / lam + ridge
-        bound = hi if g > 0 else lo
-        new = min(max(A[j, i] + g / curvature, lo), hi) if curvature > 0 else bound
-        delta = new - A[j, i]
-        if delta == 0:
+        new = hi if g > 0.0 else lo
+        if curvature > 0.0:
+            new = min(max(A[q] + g / curvature, lo), hi)
+        delta = (new - A[q]) / lam
+        if delta == 0.0:
             continue
-        A[j, i] = new
-        b += kappa_sq * delta / lam
-        for k in range(hs):
-            if z[k] != 0:
-                f, row = dtype(delta / lam) * z[k], W[k]
+        A[q] = new
+        b += kappa_sq * delta
+        for k in range(z.shape[0]):
+            if z[k] != 0.0:
+                f, row = delta * z[k], W[k]
                 for l in range(x.shape[0]):
                     row[l] += f * x[l]
+    return b
+
+
+def _visit(block, A, W, b, p, rng):
+    """`_ascend_pairs` on a block in float64, whatever its codes are stored in; returns b."""
+    duals = A[block.rows].ravel().astype(np.float64)
+    V = (np.sign(block.Y) * np.maximum(block.omega, 0.0)).ravel()
+    V = V.astype(A.dtype).astype(np.float64)  # so that a dual reaches its bound exactly
+    codes = (np.ascontiguousarray(Z, np.float64) for Z in (block.Zs, block.Zt))
+    flat = (Z.reshape(-1, Z.shape[-1]) for Z in codes)
+    order = rng.permutation(V.size)
+    b = _ascend_pairs(*flat, V, duals, W, b, p.lam, p.kappa_sq, p.squared, order)
+    A[block.rows] = duals.reshape(block.Y.shape)
     return b
 
 
@@ -153,13 +166,10 @@ def fit_pair_similarity(
         history.append((n_epochs, float(value), float(value - lower)))
         if value - lower <= tol * value or n_epochs >= max_epochs:
             break
-        now, now_b = np.ascontiguousarray(now), float(now_b)
+        now, now_b = np.array(now, np.float64, order="C"), float(now_b)
         for _ in range(min(EPOCHS_BETWEEN_CHECKS, max_epochs - n_epochs)):
             for block in blocks():
-                now_b = _ascend_pairs(
-                    block.Zs, block.Zt, block.Y, block.omega, A[block.rows], now, now_b, p.lam,
-                    p.kappa_sq, p.squared, rng.permutation(block.Y.size),
-                )  # fmt: skip
+                now_b = _visit(block, A, now, now_b, p, rng)
             n_epochs += 1
     return finish(
         "The similarity block (W) with a code a pair",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.solvers.ascent import all_row_gaps, ascend_rows
+from unseen.solvers.ascent import ascend_rows
 from unseen.solvers.face import polish
 from unseen.solvers.hinge import (
     check_pairs,
@@ -75,9 +75,11 @@ def block_loss(Z, y, P, b, w_pos, w_neg, scale, squared, A=None, gaps=None):
     for rows in chunks(len(Z)):
         S = Z[rows] @ P
         S += S.dtype.type(b)
-        total += row_losses(S, y[rows], w_pos, w_neg, scale[rows], squared).sum()
+        losses = row_losses(S, y[rows], w_pos, w_neg, scale[rows], squared)
+        total += losses.sum()
         if A is not None and gaps is not None:
-            all_row_gaps(A[rows], S, y[rows], w_pos, w_neg, scale[rows], squared, gaps[rows])
+            terms = row_dual_terms(A[rows], y[rows], w_pos, w_neg, scale[rows], squared)
+            gaps[rows] = losses - terms + np.einsum("ji,ji->j", A[rows], S)
     return total
 
 
@@ -138,7 +140,7 @@ class _Run:
         self.primal, self.dual, self.best = np.inf, -np.inf, None
         n_classes, pad = len(problem.Zs), -len(problem.Zs) % 8
         Zs = problem.Zs.astype(np.float64)
-        self.gram = np.pad(Zs @ Zs.T, ((0, 0), (0, pad))).astype(A.dtype)
+        self.gram = np.pad(Zs @ Zs.T, ((0, 0), (0, pad)))
         self.P = np.zeros((problem.Zt.shape[1], n_classes + pad), A.dtype)
         if incumbent is not None:
             self.offer(np.asarray(incumbent.W, A.dtype), float(incumbent.b))

@@ -8,25 +8,32 @@ independent and share one Hessian. Without the loss: closed form, or an active-s
 coordinate ascent with N hinges a class. B and S enter only through B'B and S B.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
 
+from unseen.blocks import row_blocks
 from unseen.solvers.hinge import (
     add_class_losses,
     check_pairs,
     chunks,
     class_dual_terms,
     clip_class_duals,
+    labels_for,
+    signed_weights,
 )
 from unseen.solvers.simplex import project_simplex
 from unseen.solvers.solution import finish, relative
 from unseen.solvers.source_kernels import ascend_classes, simplex_qp
+from unseen.threads import in_threads
 
 SETS = ("simplex", "affine", "free")
 SINGULAR = 1e-13
 PROXIMAL = 1e-3
 INNER_SWEEPS = 30
+BLOCK_BYTES = 2**25
 
 
 class SourceState(NamedTuple):
@@ -41,12 +48,13 @@ class SourceState(NamedTuple):
 
 class _Fit(NamedTuple):
     """phi p_B as z'Hz/2 - r'z; z = offset + inverse (r + ridge centre + ...) solves H + ridge I on
-    the set without z >= 0.
+    the set without z >= 0. inverse = root root'.
     """
 
     H: np.ndarray
     R: np.ndarray
     inverse: np.ndarray
+    root: np.ndarray
     offset: np.ndarray
     ridge: float
 
@@ -67,17 +75,18 @@ def _quadratic(gram, SB, lam1, lam2, phi, which, need_inverse):
         )
     lifted = values + ridge
     keep = lifted > SINGULAR * lifted[-1]
-    inverse = (vectors[:, keep] / lifted[keep]) @ vectors[:, keep].T
-    offset = np.zeros(len(H))
+    root, offset = vectors[:, keep] / np.sqrt(lifted[keep]), np.zeros(len(H))
     if which != "free":
-        column = inverse.sum(axis=1)
+        column = root @ root.sum(axis=0)
         offset = column / column.sum() if column.sum() > 0 else np.full(len(H), 1.0 / len(H))
-        inverse = inverse - np.outer(column, column) / max(column.sum(), 1e-300)
-    return _Fit(H, phi * lam2 * np.asarray(SB, np.float64), inverse, offset, ridge)
+        across = root.sum(axis=0) / max(np.linalg.norm(root.sum(axis=0)), 1e-300)
+        root = root - np.outer(root @ across, across)
+    R = phi * lam2 * np.ascontiguousarray(SB, np.float64)
+    return _Fit(H, R, root @ root.T, root, offset, ridge)
 
 
-def _fit_values(fit, Z):
-    return 0.5 * np.einsum("ih,ih->i", Z @ fit.H, Z) - np.einsum("ih,ih->i", Z, fit.R)
+def _fit_values(H, R, Z):
+    return 0.5 * np.einsum("ih,ih->i", Z @ H, Z) - np.einsum("ih,ih->i", Z, R)
 
 
 def fit_source_codes(SB, gram, *, lam1, lam2, which="simplex", s_sq=None, tol=1e-8, Z=None):
@@ -105,7 +114,7 @@ def fit_source_codes(SB, gram, *, lam1, lam2, which="simplex", s_sq=None, tol=1e
             int(pivots.max(initial=0)),
         )
     constant = 0.0 if s_sq is None else 0.5 * lam2 * float(np.sum(s_sq))
-    objective = float(_fit_values(fit, codes).sum()) + constant
+    objective = float(_fit_values(fit.H, fit.R, codes).sum()) + constant
     size = max(
         abs(objective), constant, 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
     )
@@ -143,6 +152,10 @@ class _Pairs(NamedTuple):
     scale: np.ndarray
     squared: bool
 
+    def of(self, classes: np.ndarray, n_classes: int) -> _Pairs:
+        """The pairs of some classes alone."""
+        return self._replace(y=labels_for(self.y, classes, n_classes))
+
 
 def _losses(pairs, Z):
     """sum_j omega_ij loss for every class, over row chunks."""
@@ -157,16 +170,17 @@ def _losses(pairs, Z):
     return out
 
 
-def _codes_from_duals(fit, pairs, A, Mu, centre, which):
-    """The minimiser of the Lagrangian (plus ridge/2 |z - centre|^2), and a lower bound on the
-    minimum for every class.
+def _codes_from_duals(fit, pairs, A, pushes, which):
+    """The minimiser of the Lagrangian (plus ridge/2 |z - centre|^2) as u, z = offset + root u, the
+    codes nearest to it, and a lower bound on the minimum for every class.
 
-    Free and affine sets: the value of the dual. Simplex: with the duals of the pairs fixed the
-    Lagrangian is convex in z, so its linearisation at any point, minimised over the vertices, is a
-    bound; neither ridge nor mu loosens it.
+    pushes: mu + ridge centre. Free and affine sets: the value of the dual. Simplex: with the duals
+    of the pairs fixed the Lagrangian is convex in z, so its linearisation at any point, minimised
+    over the vertices, is a bound; neither ridge nor mu loosens it.
     """
     pull = fit.R + (A @ pairs.F).astype(np.float64)
-    Z = fit.offset + (pull + Mu + fit.ridge * centre) @ fit.inverse
+    U = (pull + pushes) @ fit.root
+    Z = fit.offset + U @ fit.root.T
     codes = project_simplex(Z) if which == "simplex" else Z
     G = codes @ fit.H
     lower = -0.5 * np.einsum("ih,ih->i", G, codes)
@@ -176,21 +190,83 @@ def _codes_from_duals(fit, pairs, A, Mu, centre, which):
     terms = class_dual_terms(
         A, pairs.y, pairs.b, pairs.w_pos, pairs.w_neg, pairs.scale, pairs.squared
     )
-    return Z, codes, lower + terms
+    return U, codes, lower + terms
 
 
 def _start(fit, pairs, state, n_classes, which, order):
     shape, h = (n_classes, len(pairs.F)), len(fit.H)
     A, Mu = np.zeros(shape, pairs.F.dtype), np.zeros((n_classes, h))
-    best, value = None, np.full(n_classes, np.inf)
+    best, value = np.zeros((n_classes, h)), np.full(n_classes, np.inf)
     if state is not None and np.shape(state.Z) == (n_classes, h):
         best = np.array(state.Z, np.float64)
-        value = _fit_values(fit, best) + _losses(pairs, best)
+        value = _fit_values(fit.H, fit.R, best) + _losses(pairs, best)
         if np.shape(state.duals) == shape:
             A[:] = state.duals[:, order]
             Mu = np.array(state.bounds, np.float64) if which == "simplex" else Mu
             clip_class_duals(A, pairs.y, pairs.w_pos, pairs.w_neg, pairs.scale, pairs.squared)
     return A, Mu, best, value
+
+
+class _Ascent:
+    """Sweeps over the duals, a block of rows at a time in float64."""
+
+    def __init__(self, fit: _Fit, pairs: _Pairs, nonneg: bool) -> None:
+        dtype = pairs.F.dtype
+        self.pairs, self.nonneg = pairs, nonneg
+        self.G = pairs.F @ fit.root.astype(dtype)
+        self.base = (pairs.F @ fit.offset.astype(dtype)).astype(np.float64) + pairs.b
+        self.curvature = np.einsum("jk,jk->j", self.G, self.G).astype(np.float64)
+        self.root, self.offset = np.ascontiguousarray(fit.root), fit.offset
+        self.bends = np.einsum("hk,hk->h", fit.root, fit.root)
+
+    def sweep(self, A: np.ndarray, U: np.ndarray, Mu: np.ndarray, y: np.ndarray, seed: int) -> None:
+        """One round for some classes: A (classes x N), U and Mu in place; y as they see it."""
+        p, dtype = self.pairs, A.dtype
+        widest = max(self.G.shape[1], len(A))
+        for rows in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
+            duals = A[:, rows].astype(np.float64)
+            V = signed_weights(y[rows], len(A), p.w_pos, p.w_neg, p.scale[rows], dtype)
+            V, G = np.ascontiguousarray(V.T), self.G[rows].astype(np.float64, copy=False)
+
+            def ascend(part: slice, rows=rows, duals=duals, V=V, G=G) -> None:
+                ascend_classes(
+                    duals[part], V[part], U[part], Mu[part], G, self.base[rows],
+                    self.curvature[rows], self.root, self.offset, self.bends, p.squared,
+                    self.nonneg, INNER_SWEEPS, seed,
+                )  # fmt: skip
+
+            in_threads(ascend, len(A))
+            A[:, rows] = duals
+
+
+def _ascend(fit, pairs, A, Mu, best, value, constant, which, tol, max_rounds):
+    """Rounds of checks and sweeps over the classes whose gap is still open; A, Mu, best codes and
+    their values in place. Returns history, sizes of the objectives and gaps.
+    """
+    ascent, n_classes = _Ascent(fit, pairs, which == "simplex"), len(A)
+    lower, history, todo = np.full(n_classes, -np.inf), [], np.arange(n_classes)
+    duals, bounds, now = A, Mu, pairs
+    for n_rounds in range(max_rounds + 1):
+        own = fit._replace(R=fit.R[todo])
+        U, codes, dual = _codes_from_duals(own, now, duals, bounds + fit.ridge * best[todo], which)
+        primal = _fit_values(fit.H, own.R, codes) + _losses(now, codes)
+        better = primal < value[todo]
+        best[todo[better]] = codes[better]
+        value[todo] = np.minimum(primal, value[todo])
+        lower[todo] = np.maximum(lower[todo], dual)
+        sizes, gaps = np.abs(value + constant), np.maximum(value - lower, 0.0)
+        history.append((n_rounds, float(np.sum(value + constant)), float(gaps.sum())))
+        # Each class stops by its own gap, so that its code does not depend on its company.
+        is_open = (gaps > tol * sizes)[todo]
+        if n_rounds == max_rounds or not is_open.any():
+            break
+        if not is_open.all():
+            A[todo], Mu[todo] = duals, bounds
+            todo, U = todo[is_open], U[is_open]
+            duals, bounds, now = A[todo], Mu[todo], pairs.of(todo, n_classes)
+        ascent.sweep(duals, U, bounds, now.y, 1000003 * n_rounds)
+    A[todo], Mu[todo] = duals, bounds
+    return history, sizes, gaps
 
 
 def fit_source_codes_with_pairs(
@@ -228,56 +304,19 @@ def fit_source_codes_with_pairs(
     Zt, n_classes = np.asarray(Zt), len(SB)
     y, scale, squared = check_pairs(y, len(Zt), n_classes, w_pos, w_neg, row_scale, loss, Zt.dtype)
     order = np.random.default_rng(random_state).permutation(len(Zt))
-    F, y, scale = (
-        np.ascontiguousarray((Zt @ np.asarray(W, Zt.dtype).T)[order]),
-        y[order],
-        scale[order],
-    )
+    F = np.ascontiguousarray((Zt @ np.asarray(W, Zt.dtype).T)[order])
+    y, scale = y[order], scale[order]
     phi = 1.0 / max(n_classes, 1) if fit_weight is None else float(fit_weight)
     fit = _quadratic(gram, SB, lam1, lam2, phi, which, need_inverse=True)
     pairs = _Pairs(F, y, float(bias), float(w_pos), float(w_neg), scale, squared)
     constant = 0.0 if s_sq is None else 0.5 * phi * lam2 * np.asarray(s_sq, np.float64)
     A, Mu, best, value = _start(fit, pairs, state, n_classes, which, order)
-    inverse = fit.inverse.astype(F.dtype)
-    R = F @ inverse
-    curvature = np.einsum("jh,jh->j", R, F)
-    lower, history = np.full(n_classes, -np.inf), []
-    for n_rounds in range(max_rounds + 1):
-        Z, codes, dual = _codes_from_duals(fit, pairs, A, Mu, 0.0 if best is None else best, which)
-        primal = _fit_values(fit, codes) + _losses(pairs, codes)
-        better = primal < value
-        best = np.where(better[:, None], codes, codes if best is None else best)
-        value, lower = np.minimum(primal, value), np.maximum(lower, dual)
-        sizes, gaps = np.abs(value + constant), np.maximum(value - lower, 0.0)
-        history.append((n_rounds, float(np.sum(value + constant)), float(gaps.sum())))
-        # Each class stops by its own gap, so that its code does not depend on its company.
-        todo = np.flatnonzero(gaps > tol * sizes)
-        if n_rounds == max_rounds or len(todo) == 0:
-            break
-        ascend_classes(
-            A,
-            Mu,
-            Z,
-            todo,
-            F,
-            R,
-            curvature,
-            inverse,
-            y,
-            pairs.b,
-            pairs.w_pos,
-            pairs.w_neg,
-            scale,
-            squared,
-            which == "simplex",
-            INNER_SWEEPS,
-            1000003 * n_rounds,
-        )
+    history, sizes, gaps = _ascend(fit, pairs, A, Mu, best, value, constant, which, tol, max_rounds)
     codes = np.asarray(best, F.dtype)
     return finish(
         "The source-code block (Zs)",
         value=codes,
-        n_iter=n_rounds,
+        n_iter=history[-1][0],
         history=history,
         optimality=relative(gaps.sum(), sizes.sum()),
         tol=tol,
