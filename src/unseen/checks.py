@@ -32,5 +32,3 @@ def check_whole(value: Any, name: str, least: int) -> None:
     """An error unless a parameter is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-
-

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import weakref
+from typing import Any
 
 import numpy as np
 
 from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
+from unseen.names import as_names
 
 
-def data_checksum(X: np.ndarray, labels: np.ndarray, table: ClassTable) -> str:
+def data_checksum(X: Any, labels: np.ndarray, table: ClassTable) -> str:
     """The SHA-256 of rows, labels and class table: types, shapes, names and numbers.
 
     `labels` are names of classes, or a matrix of numbers for pairs.
@@ -31,3 +34,37 @@ def data_checksum(X: np.ndarray, labels: np.ndarray, table: ClassTable) -> str:
     found.update(f"{table.vectors.dtype.str}{table.vectors.shape}".encode())
     found.update(np.ascontiguousarray(table.vectors).data)
     return found.hexdigest()
+
+
+class TrainedOn:
+    """The rows and labels that a model was trained on, for as long as somebody else keeps them.
+
+    Their checksum is made when it is asked for: reading all rows once more is work that a fit which
+    is never saved need not do.
+    """
+
+    def __init__(self, X: Any, y: Any, dtype: np.dtype, table: ClassTable) -> None:
+        try:
+            self._rows, self._labels = weakref.ref(X), weakref.ref(y)
+        except TypeError:  # lists cannot be watched
+            self._rows = self._labels = None
+        self._dtype, self._table = dtype, table
+
+    def checksum(self) -> str | None:
+        """The checksum of the data as they are now, or None where they are gone."""
+        X = None if self._rows is None else self._rows()
+        y = None if self._labels is None else self._labels()
+        if X is None or y is None:
+            return None
+        return data_checksum(_Converted(X, self._dtype), as_names(np.asarray(y), "y"), self._table)
+
+
+class _Converted:
+    """Rows in the precision they were trained in, a block at a time."""
+
+    def __init__(self, X: Any, dtype: np.dtype) -> None:
+        self._X, self.dtype = np.asarray(X), dtype
+        self.shape, self.itemsize = self._X.shape, dtype.itemsize
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self._X[rows].astype(self.dtype, copy=False)

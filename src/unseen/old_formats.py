@@ -2,30 +2,101 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 
-def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The manifest with the parameters that the method has now."""
-    method, parameters = manifest["method"], dict(manifest["parameters"])
+Manifest = dict[str, Any]
+
+
+def upgraded(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
+    """The manifest with the method, the parameters and the state that a model has now."""
     for step in _STEPS[manifest["format"] - 1 :]:
-        parameters = step(method, parameters)
-    return manifest | {"parameters": parameters}
+        manifest = step(manifest, arrays)
+    return manifest
 
 
-def _scalers(method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 has a switch for each step of scaling, format 2 the two scalers."""
-    if method == "jlse":  # has the switches
-        return parameters
-    old = dict(parameters)
+def _parts(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
+    """Format 1 has a switch for each step of scaling, and JLSE one for every choice; format 2 has
+    parts, and a latent model."""
+    old = dict(manifest["parameters"])
     row = {"unit_length": old.pop("unit_rows"), "center": old.pop("center")}
     new = {"row_scaler": {"default": {"row scaler": row}}}
     if "center_classes" in old:
         # COSTA had no switch for the length, which was always one.
         scaled = {"center": old.pop("center_classes"), "unit_length": old.pop("unit_classes", True)}
         new["class_scaler"] = {"default": {"class scaler": scaled}}
-    return old | new
+    if manifest["method"] != "jlse":
+        return manifest | {"parameters": old | new}
+    state = _latent_state(old, manifest["state"], arrays)
+    parameters = {name: old[name] for name in _KEPT} | _algorithms(old) | new
+    return manifest | {"method": "kernel-jlse", "parameters": parameters, "state": state}
 
 
-# Each makes of the parameters of one format those of the next, as they stand in the file.
-_STEPS = (_scalers,)
+# Parameters of JLSE that mean the same in KernelJLSE. What else a model was trained with is in its
+# latent model; KernelJLSE does not train so any more.
+_KEPT = (
+    "n_target_atoms", "n_source_atoms", "source_fit", "source_shrinkage", "target_fit",
+    "target_shrinkage", "positive_weight", "decision", "random_state",
+)  # fmt: skip
+
+
+def _algorithms(old: Mapping[str, Any]) -> dict[str, Any]:
+    """What was done in training and at test time."""
+    pairwise = old.get("training") == "pairwise"
+    rounds = {name: old[name] for name in ("max_iter", "tol", "block_tol")}
+    fits = {"source_fit": old["test_source_fit"], "target_fit": old["test_target_fit"]}
+    if old.get("inference") == "pairwise":
+        testing = {"algorithm 3": fits}
+    elif old["test_embedding"] == "init":
+        testing = {"data fit": {}}
+    else:
+        tol = min(old["block_tol"], 1e-4)
+        testing = {"algorithm 4": fits | {"offset": old["class_offset"], "tol": tol}}
+    return {"training": {"algorithm 1" if pairwise else "algorithm 2": rounds}, "testing": testing}
+
+
+def _latent_state(
+    old: Mapping[str, Any], state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+    """The arrays of a model as one latent model, beside what every method has."""
+    codes = {
+        name: state[f"{word}_"]
+        for name, word in (
+            ("Zs", "source_codes"), ("Zt", "target_codes"), ("B", "source_dictionary"),
+            ("D", "target_dictionary"), ("W", "similarity"), ("b", "bias"),
+        )
+    }  # fmt: skip
+    n_pairs = math.prod(len(arrays[codes[name]["array"]]) for name in ("Zs", "Zt"))
+    # Decision 2 counted -log p_B with the λ2s of test time, without Algorithm 4 too.
+    ratio = old["source_fit"] / old["test_source_fit"] if old["test_embedding"] == "init" else 1.0
+    latent = [
+        {"spaces": [state["scaling_"], state["class_scaling_"], state["kernel_"], None]},
+        *codes.values(),
+        state["test_bias_"],
+        old["source_shrinkage"] * old["source_fit"],
+        old["source_fit"],
+        old["target_shrinkage"] * old["target_fit"],
+        old["target_fit"],
+        ratio,
+        state["negative_weight_"] * n_pairs,
+        old["source_set"],
+        old["loss"],
+        old["link"],
+    ]
+    gone = {f"{word}_" for word in _GONE}
+    kept = {name: value for name, value in state.items() if name not in gone}
+    penalty = {"seen_penalty_": state["calibration_"]} if state["calibration_"] else {}
+    return kept | penalty | {"latent_": {"latent model": latent}}
+
+
+_GONE = (
+    "scaling", "class_scaling", "kernel", "source_codes", "target_codes", "source_dictionary",
+    "target_dictionary", "similarity", "bias", "test_bias", "negative_weight", "calibration",
+)  # fmt: skip
+
+
+# Each makes of the manifest of one format that of the next.
+_STEPS = (_parts,)

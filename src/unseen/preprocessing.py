@@ -20,22 +20,31 @@ from unseen.parts import Composite
 
 @dataclass(frozen=True)
 class RowScaling:
-    """x -> (x / |x| - mean) / scale, each part only if asked for.
+    """x -> [(x / |x| - mean) / scale, constant], each part only if asked for.
 
     `mean` (d_t) is that of the training rows after the first part; `scale` makes the mean square
-    length of the training rows one.
+    length of the training rows one, the constant included.
     """
 
     unit_length: bool
     mean: np.ndarray | None
     scale: float = 1.0
+    constant: float = 0.0
 
     @classmethod
     def fit(
-        cls, X: np.ndarray, unit_length: bool, center: bool, unit_scale: bool = False
+        cls,
+        X: np.ndarray,
+        unit_length: bool,
+        center: bool,
+        unit_scale: bool = False,
+        constant: float = 0.0,
     ) -> RowScaling:
-        """Learn from the training rows X (N x d_t) in one pass over its blocks."""
-        if not (center or unit_scale):
+        """Learn from the training rows X (N x d_t) in one pass over its blocks.
+
+        `constant` is in units of the root mean square length of the rows without it.
+        """
+        if not (center or unit_scale or constant):
             return cls(unit_length, None)
         plain = cls(unit_length, None)
         total, square = np.zeros(X.shape[1]), 0.0
@@ -45,9 +54,13 @@ class RowScaling:
             square += sum_of_squares(block)
         mean = total / X.shape[0] if center else np.zeros(X.shape[1])
         variance = square / X.shape[0] - float(mean @ mean)
-        is_spread = unit_scale and variance > 1e-12 * square / X.shape[0]
-        scale = float(np.sqrt(variance)) if is_spread else 1.0
-        return cls(unit_length, mean.astype(_float_type(X)) if center else None, scale)
+        is_spread = variance > 1e-12 * square / X.shape[0]
+        length = float(np.sqrt(variance)) if is_spread else 1.0
+        kept = mean.astype(_float_type(X)) if center else None
+        if not unit_scale:
+            return cls(unit_length, kept, constant=constant * length)
+        whole = float(np.hypot(1.0, constant))
+        return cls(unit_length, kept, length * whole, constant / whole)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """A scaled copy of a block of rows; a row of zeros keeps its length of zero."""
@@ -56,6 +69,9 @@ class RowScaling:
             scaled -= self.mean.astype(scaled.dtype, copy=False)
         if self.scale != 1.0:
             scaled /= scaled.dtype.type(self.scale)
+        if self.constant:
+            ones = np.full((scaled.shape[0], 1), self.constant, scaled.dtype)
+            return np.hstack([scaled, ones])
         return scaled
 
 
@@ -134,14 +150,15 @@ class RowScaler(_Scaler):
             scaled[rows] = self.scaling_(X[rows])
         return scaled
 
-    def learn(self, X: np.ndarray, unit_scale: bool = False) -> RowScaling:
+    def learn(self, X: np.ndarray, unit_scale: bool = False, constant: float = 0.0) -> RowScaling:
         """What `fit` learns, leaving the scaler as it is.
 
         With `unit_scale` the training rows get a mean square length of one, which some methods
-        count their penalties in.
+        count their penalties in. A `constant` is a last feature that is the same for every row, in
+        units of their root mean square length.
         """
         self._check_parameters()
-        return RowScaling.fit(X, bool(self.unit_length), bool(self.center), unit_scale)
+        return RowScaling.fit(X, bool(self.unit_length), bool(self.center), unit_scale, constant)
 
 
 class ClassScaler(_Scaler):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
 from dataclasses import fields
 from typing import Any, BinaryIO
 
@@ -25,16 +24,37 @@ from unseen import files, tensors
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.inference.embedding import Algorithm4
+from unseen.inference.pairwise import Algorithm3
+from unseen.inference.scorer import DataFit
+from unseen.kernel import KernelFeatures
+from unseen.model.latent import LatentModel
+from unseen.model.spaces import Spaces
 from unseen.old_formats import upgraded
 from unseen.parts import Composite, plain
 from unseen.preprocessing import ClassScaler, ClassScaling, RowScaler, RowScaling
-from unseen.row_kernel import RowKernel
 from unseen.tensors import Arrays, DamagedError
+from unseen.training.alternating import Algorithm2
+from unseen.training.pairwise import Algorithm1
 
 KIND = "unseen"
 FORMAT = 2
-_SCALINGS = {"row scaling": RowScaling, "class scaling": ClassScaling, "row kernel": RowKernel}
-_PARTS: dict[str, type[Composite]] = {"row scaler": RowScaler, "class scaler": ClassScaler}
+_VALUES = {
+    "row scaling": RowScaling,
+    "class scaling": ClassScaling,
+    "row kernel": KernelFeatures,
+    "spaces": Spaces,
+    "latent model": LatentModel,
+}
+_PARTS: dict[str, type[Composite]] = {
+    "row scaler": RowScaler,
+    "class scaler": ClassScaler,
+    "algorithm 1": Algorithm1,
+    "algorithm 2": Algorithm2,
+    "algorithm 3": Algorithm3,
+    "algorithm 4": Algorithm4,
+    "data fit": DataFit,
+}
 
 
 def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
@@ -46,6 +66,8 @@ def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
     names = [name for name, kind in METHODS.items() if kind is type(model)]
     if not names:
         raise InputError(f"{type(model).__name__} is not in the library's registry of methods")
+    if model._trained_on is not None and (checksum := model._trained_on.checksum()):
+        fitted["training_data_"] = fitted["training_data_"] | {"sha256": checksum}
     arrays = Arrays()
     manifest = {
         "format": FORMAT,
@@ -104,7 +126,7 @@ def _read(file: BinaryIO, name: str) -> ZeroShotClassifier:
             "or save the model again with this version"
         )
     try:
-        model = _rebuilt(upgraded(manifest), arrays)
+        model = _rebuilt(upgraded(manifest, arrays), arrays)
         _check(model, arrays)
     except InputError as error:
         raise InputError(f"{name} cannot be used: {error}") from error
@@ -128,8 +150,7 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroSho
 
 
 def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
-    """An error unless the parts belong together: names agree, and a row goes all the way through,
-    scored with all seen classes and an unseen one."""
+    """An error unless the parts belong together: names agree, and arrays fit."""
     model._check_parts()
     model._check_parameters()
     known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
@@ -138,15 +159,12 @@ def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
     if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
         raise InputError("its lists of classes contradict each other")
     width = model.n_features_in_
-    # Some array is as wide as the rows, so that a forged number cannot ask for endless memory.
-    if type(width) is not int or not any(width in array.shape for array in arrays.values()):
+    # Some array is as wide as the rows, or has a constant feature beside them, so that a forged
+    # number cannot ask for endless memory.
+    wide = {size for array in arrays.values() for size in array.shape}
+    if type(width) is not int or not wide & {width, width + 1}:
         raise InputError("no array in it fits the number of feature columns")
-    row = np.linspace(-1.0, 1.0, width)[None, :]
-    table = model.class_table_.select(np.append(seen, unseen_[:1]))
-    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
-        scores = model._score(row, model._prepare(table))
-    if scores.shape != (1, table.n_classes) or not np.isfinite(scores).all():
-        raise InputError("its arrays do not fit together")
+    model._check_state()
 
 
 def _is_state(kind: type[ZeroShotClassifier], name: str) -> bool:
@@ -194,7 +212,7 @@ def _encode(value: Any, arrays: Arrays) -> Any:
         parts = [value.names, value.vectors, value.attributes]
         parts += [value.groups] if value.groups else []
         return {"class table": [_encode(v, arrays) for v in parts]}
-    for word, kind in _SCALINGS.items():
+    for word, kind in _VALUES.items():
         if isinstance(value, kind):
             return {word: [_encode(getattr(value, f.name), arrays) for f in fields(value)]}
     for word, kind in _PARTS.items():
@@ -225,8 +243,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {k: _decode(v, arrays) for k, v in content.items()}
     if kind == "class table":
         return ClassTable(*[_decode(v, arrays) for v in content])
-    if kind in _SCALINGS:
-        return _SCALINGS[kind](*(_decode(v, arrays) for v in content))
+    if kind in _VALUES:
+        return _VALUES[kind](*(_decode(v, arrays) for v in content))
     if kind in _PARTS:
         return _PARTS[kind](**_decode_parameters(_PARTS[kind], content, arrays))
     raise KeyError(kind)

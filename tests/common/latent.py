@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unseen.model.latent import LatentModel
+from unseen.model.spaces import Spaces
 from unseen.preprocessing import ClassScaling, RowScaling
 
 
@@ -23,9 +24,7 @@ def latent_model(
     """A trained model, for all that test time can tell."""
     rng = np.random.default_rng(seed)
     made = {
-        "rows": RowScaling(False, None),
-        "kernel": None,
-        "descriptions": ClassScaling(False, None),
+        "spaces": Spaces(RowScaling(False, None), ClassScaling(False, None)),
         "Zs": rng.dirichlet(np.ones(h_s), n_classes),
         "Zt": rng.standard_normal((n_rows, h_t)),
         "B": rng.standard_normal((d_s, h_s)),

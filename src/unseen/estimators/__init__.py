@@ -15,6 +15,7 @@ from unseen.estimators.devise import DeViSE
 from unseen.estimators.eszsl import ESZSL
 from unseen.estimators.iap import IAP
 from unseen.estimators.jlse import JLSE
+from unseen.estimators.kernel_jlse import KernelJLSE
 from unseen.estimators.latem import LatEm
 from unseen.estimators.sae import SAE
 from unseen.estimators.sje import SJE
@@ -22,6 +23,7 @@ from unseen.estimators.sse import SSEIntersection, SSEReLU
 
 METHODS: dict[str, type[ZeroShotClassifier]] = {
     "jlse": JLSE,
+    "kernel-jlse": KernelJLSE,
     "eszsl": ESZSL,
     "conse": ConSE,
     "costa": COSTA,
@@ -66,6 +68,7 @@ __all__ = [
     "ConSE",
     "DeViSE",
     "DeepEmbedding",
+    "KernelJLSE",
     "LatEm",
     "SSEIntersection",
     "SSEReLU",

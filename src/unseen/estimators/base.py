@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +18,8 @@ from sklearn.utils.validation import (
 )
 
 from unseen.blocks import array_blocks
-from unseen.checksums import data_checksum
+from unseen.calibration import learn_seen_penalty
+from unseen.checksums import TrainedOn
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed, nearest
 from unseen.inference.relative import relative_scores
@@ -64,7 +66,9 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     classes_ : the default candidates: the unseen classes if there are any, else the seen ones.
     seen_classes_, unseen_classes_ : classes of the table with and without training rows.
     class_table_ : the table of all of them.
-    training_data_ : how many rows and columns were trained on, and the checksum of the data.
+    training_data_ : how many rows and columns were trained on; a model file also has the checksum
+        of the data, if they are still there when it is written.
+    seen_penalty_ : what `calibrate_seen` has learned.
     """
 
     # A module that fitting imports and that only an extra installs.
@@ -77,6 +81,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     seen_classes_: np.ndarray
     unseen_classes_: np.ndarray
     training_data_: dict[str, Any]
+    seen_penalty_: float
+    _trained_on: TrainedOn | None = None
 
     def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from rows of the seen classes.
@@ -89,7 +95,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
             unseen ones. Without a table each class is described by itself alone (one-hot), which
             makes this an ordinary classifier.
         """
-        X = validate_data(self, X, dtype=float_types(X))
+        given, X = X, validate_data(self, X, dtype=float_types(X))
         labels = _as_labels(y, X.shape[0])
         seen = np.unique(labels)
         if seen.size < 2:
@@ -106,16 +112,17 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
                 "the class table describes every seen class by the same vector, so nothing can be "
                 "learned from it"
             )
-        checksum = data_checksum(X, labels, table)
-        return self._fit_checked(X, np.searchsorted(seen, labels), seen_table, checksum)
+        self._fit_checked(X, np.searchsorted(seen, labels), seen_table)
+        self._trained_on = TrainedOn(given, y, X.dtype, table)
+        return self
 
-    def _fit_checked(
-        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, checksum: str
-    ) -> Self:
+    def _fit_checked(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Self:
         """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
         self._check_parts()
+        self._trained_on = None
         rows, columns = X.shape
-        self.training_data_ = {"rows": rows, "columns": columns, "sha256": checksum}
+        self.training_data_ = {"rows": rows, "columns": columns}
+        vars(self).pop("seen_penalty_", None)
         self._fit(X, labels, table)
         # As in a model file: sums over arrays that lie otherwise end in other last bits.
         for name, value in vars(self).items():
@@ -205,8 +212,24 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         """
         check_is_fitted(self)
         revealed = copy.copy(self)
+        revealed._trained_on = self._trained_on
         revealed._set_classes(self.class_table_.merge(ClassTable.of(classes)), self.seen_classes_)
         return revealed
+
+    def calibrate_seen(self, X: Any, y: Any, random_state: int = 0) -> Self:
+        """Learn what seen classes lose where they compete with unseen ones; returns this model.
+
+        Trained rows fit the classes they were trained on better than any unseen class, so without
+        this nearly all rows are called seen. X and y are the training data: copies of the model
+        are trained without a fifth of the classes and rows, which takes about as long as `fit`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        seen = self.class_table_.select(self.seen_classes_)
+        labels = _as_labels(y, X.shape[0])
+        seen.rows(labels)
+        self.seen_penalty_ = learn_seen_penalty(self, X, labels, seen, random_state)
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
@@ -236,6 +259,9 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         values. A method that has some checks them in `_check_parameters`."""
         return frozenset()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in super().__getstate__().items() if k != "_trained_on"}
+
     # -- what a method gives --------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
@@ -246,6 +272,15 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define _class_codes")
+
+    def _check_state(self) -> None:
+        """An error unless what a model file gave fits together: a row goes all the way through."""
+        row = np.linspace(-1.0, 1.0, self.n_features_in_)[None, :]
+        table = self.class_table_.select(np.append(self.seen_classes_, self.unseen_classes_[:1]))
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+            scores = self._score(row, self._prepare(table))
+        if scores.shape != (1, table.n_classes) or not np.isfinite(scores).all():
+            raise InputError("its arrays do not fit together")
 
     def _check_parameters(self) -> None:
         """An error if a parameter cannot be used; asked when one is changed after `fit`."""
@@ -326,7 +361,15 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
         blocks = self._row_blocks(X)
         prepared = self._prepare(table)
-        return (self._score(block, prepared) for block in blocks)
+        penalty, is_seen = vars(self).get("seen_penalty_", 0.0), None
+        if penalty:
+            is_seen = np.isin(table.names, self.seen_classes_)
+            penalty = 0.0 if is_seen.all() or not is_seen.any() else penalty
+        for block in blocks:
+            scores = self._score(block, prepared)
+            if penalty:
+                scores[:, is_seen] -= scores.dtype.type(penalty)
+            yield scores
 
 
 def _as_labels(y: Any, n_rows: int) -> np.ndarray:
@@ -340,31 +383,6 @@ def _as_labels(y: Any, n_rows: int) -> np.ndarray:
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels
-
-
-def check_positive(value: Any, name: str) -> None:
-    """An error unless a parameter is a finite number above zero."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (number and 0 < value < np.inf):
-        raise InputError(f"{name} must be a positive number, not {value!r}")
-
-
-def check_number(
-    value: Any, name: str, least: float | None = None, most: float | None = None
-) -> None:
-    """An error unless a parameter is a finite number, not below `least` nor above `most`."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    inside = number and (least is None or value >= least) and (most is None or value <= most)
-    if not (inside and np.isfinite(value)):
-        bounds = "" if least is None else f" of at least {least}"
-        bounds += "" if most is None else f" and at most {most}"
-        raise InputError(f"{name} must be a number{bounds}, not {value!r}")
-
-
-def check_whole(value: Any, name: str, least: int) -> None:
-    """An error unless a parameter is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
 def _checked_k(k: int, most: int, what: str) -> int:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from unseen.checks import check_number, check_positive, check_whole
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS, check_number, check_positive, check_whole
+from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
 from unseen.preprocessing import ClassScaler, ClassScaling, RowScaler
@@ -66,7 +67,7 @@ class BilinearRanking(ResumableClassifier):
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
         work = X.shape[0] * X.shape[1] * table.n_classes
-        with threads_for(work), self._checkpoint() as checkpoint:
+        with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
             # A mean square length of one is what the penalty and the steps are counted in.
             self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
             self._fit_scaled(X, labels, table, Steps(checkpoint))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from unseen.checks import check_positive, check_whole
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS, check_positive, check_whole
+from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaler, RowScaler, unit_rows
 from unseen.training.checkpoint import Steps
@@ -74,7 +75,7 @@ class ConSE(ResumableClassifier):
         self.scaling_ = self._part("row_scaler").learn(X)
         self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
         self.descriptions_ = self.class_scaling_(table.vectors).astype(X.dtype)
-        with self._checkpoint() as checkpoint:
+        with self._checkpoint(X, labels, table) as checkpoint:
             self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
                 X, self.scaling_, labels, table.n_classes, self.penalty, steps=Steps(checkpoint)
             )

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from unseen.checks import check_positive
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS, check_positive
+from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaler, RowScaler, unit_rows
 from unseen.training.checkpoint import Steps
@@ -83,7 +84,7 @@ class COSTA(ResumableClassifier):
         self.class_scaling_ = replace(scaling, unit_length=True)  # for the cosine
         self.descriptions_ = self.class_scaling_(table.vectors)
         one_against_all = np.eye(table.n_classes)
-        with self._checkpoint() as checkpoint:
+        with self._checkpoint(X, labels, table) as checkpoint:
             found = fit_binary(
                 X, self.scaling_, labels, one_against_all, self.penalty, steps=Steps(checkpoint)
             )

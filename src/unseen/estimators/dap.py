@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_expit
 
+from unseen.checks import check_positive
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
-from unseen.estimators.base import check_positive
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.parts import Part
 from unseen.preprocessing import RowScaler
@@ -69,7 +69,7 @@ class AttributePrediction(ResumableClassifier):
         if self.attributes_.size == 0:
             raise InputError("no attribute of the class table tells one seen class from another")
         self.shares_ = shares[self.attributes_]
-        with self._checkpoint() as checkpoint:
+        with self._checkpoint(X, labels, table) as checkpoint:
             self._fit_attributes(X, labels, self._binary(table), Steps(checkpoint))
 
     def _fit_attributes(

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.blocks import array_blocks
+from unseen.checks import check_number, check_positive, check_whole
 from unseen.classes import ClassTable
 from unseen.errors import require
-from unseen.estimators.base import SCALERS, check_number, check_positive, check_whole
+from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaler, RowScaler, RowScaling
 from unseen.progress import tell
@@ -101,7 +102,7 @@ class DeepEmbedding(ResumableClassifier):
             for a in first_layers(width, self.n_hidden, self.n_codes, rng)
         ]
         training = partial(self._train, torch, layers, X, labels, S, rng)
-        with self._checkpoint() as checkpoint:
+        with self._checkpoint(X, labels, table) as checkpoint:
             arrays, history = Steps(checkpoint).run(training)
         self.row_layers_, self.class_layers_ = arrays[:3], arrays[3:]
         self.history_, self.n_iter_ = np.array(history), self.max_iter

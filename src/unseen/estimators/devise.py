@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unseen.estimators.base import check_positive
+from unseen.checks import check_positive
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.preprocessing import ClassScaler, RowScaler

@@ -13,9 +13,10 @@ import scipy.linalg
 import scipy.sparse
 
 from unseen.blocks import array_blocks
+from unseen.checks import check_positive
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import SCALERS, ZeroShotClassifier, check_positive
+from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.preprocessing import ClassScaler, RowScaler, RowScaling
 
 

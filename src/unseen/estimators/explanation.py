@@ -89,7 +89,7 @@ def explain(
     source_code: np.ndarray,
     target_code: np.ndarray,
     model: LatentModel,
-    description: np.ndarray,
+    vector: np.ndarray,
     seen: ClassTable,
     top: int,
 ) -> Explanation:
@@ -101,13 +101,14 @@ def explain(
     not a share of the score.
     """
     W = model.W
-    above = description - model.describe(seen.vectors).mean(axis=0)
+    scaled = model.spaces.descriptions
+    above = scaled(vector[None])[0] - scaled(seen.vectors).mean(axis=0)
     terms = source_code[:, None] * W * target_code
     atoms = _atom_names(W.shape[0], seen)
     by_atom = terms.sum(axis=1)
     strongest = np.argsort(-np.abs(terms), axis=None, kind="stable")[:top]
     links = zip(*np.unravel_index(strongest, terms.shape), strict=True)
-    support = (model.B @ (W @ target_code)) * above
+    support = model.spaces.attributes(vector, model.B @ (W @ target_code)) * above
     similarity = by_atom.sum() + model.b
     attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
     return Explanation(

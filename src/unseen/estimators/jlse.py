@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from unseen.estimators.latent import LatentClassifier
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit, Testing
+from unseen.model.spaces import Spaces
 from unseen.pairs import pair_weights
 from unseen.parts import Part
 from unseen.preprocessing import ClassScaler, RowScaler
@@ -40,7 +42,7 @@ class JLSE(LatentClassifier):
     n_source_atoms : h_s, size of B; None for one atom per seen class, up to 200 (k-means beyond).
     source_fit, source_shrinkage : λ2s, and λ1s/λ2s.
     target_fit, target_shrinkage : λ2t, and λ1t/λ2t.
-    similarity_penalty : λ_W in units of mean |z_i|² times mean |z_j|².
+    similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
         "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight, "root" is
         between the two, √(C - 1).
@@ -50,6 +52,8 @@ class JLSE(LatentClassifier):
     decision : 2 takes the fit of a class's description into its score, 1 does not. It may be
         changed after `fit`.
     row_scaler, class_scaler : a `RowScaler` and a `ClassScaler`.
+    constant_feature : size of a last feature that is the same for every row, in units of the root
+        mean square length of rows. The paper has no bias, so rows without their mean need it.
     random_state : seed of random starts and visiting orders.
 
     Attributes after `fit`
@@ -60,10 +64,10 @@ class JLSE(LatentClassifier):
     n_iter_ : rounds of training that were run.
     """
 
-    _parts = {
+    _parts: ClassVar[Mapping[str, Part]] = {
         "training": TRAINING,
         "testing": Part(Algorithm4, TESTING),
-        "row_scaler": Part(lambda: RowScaler(constant=0.4)),
+        "row_scaler": Part(RowScaler),
         "class_scaler": Part(lambda: ClassScaler(center=False)),
     }
 
@@ -72,17 +76,18 @@ class JLSE(LatentClassifier):
         n_target_atoms: int = 150,
         *,
         n_source_atoms: int | None = None,
-        source_fit: float = 0.8,
-        source_shrinkage: float = 1.4,
+        source_fit: float = 1.5,
+        source_shrinkage: float = 1.5,
         target_fit: float = 50.0,
-        target_shrinkage: float = 0.01,
-        similarity_penalty: float = 5e-5,
+        target_shrinkage: float = 0.03,
+        similarity_penalty: float = 3e-3,
         positive_weight: float | str = "root",
         training: Algorithm2 | None = None,
         testing: Testing | None = None,
         decision: int = 2,
         row_scaler: RowScaler | None = None,
         class_scaler: ClassScaler | None = None,
+        constant_feature: float = 0.4,
         random_state: int = 0,
     ) -> None:
         self.n_target_atoms = n_target_atoms
@@ -98,6 +103,7 @@ class JLSE(LatentClassifier):
         self.decision = decision
         self.row_scaler = row_scaler
         self.class_scaler = class_scaler
+        self.constant_feature = constant_feature
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
@@ -107,9 +113,15 @@ class JLSE(LatentClassifier):
             check_whole(self.n_source_atoms, "n_source_atoms", 1)
         for name in ("source_fit", "target_fit", "similarity_penalty"):
             check_positive(getattr(self, name), name)
-        for name in ("source_shrinkage", "target_shrinkage"):
+        for name in ("source_shrinkage", "target_shrinkage", "constant_feature"):
             check_number(getattr(self, name), name, 0)
         pair_weights(1, 2, self.positive_weight)
+
+    def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
+        return Spaces(
+            self._part("row_scaler").learn(X, unit_scale=True, constant=self.constant_feature),
+            self._part("class_scaler").learn(vectors),
+        )
 
     def _recipe(self, labels: np.ndarray) -> Recipe:
         return Recipe(

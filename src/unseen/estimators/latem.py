@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from unseen.checks import check_number, check_whole
 from unseen.classes import ClassTable
-from unseen.estimators.base import check_number, check_whole
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.preprocessing import ClassScaler, RowScaler

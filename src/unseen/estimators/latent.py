@@ -13,6 +13,7 @@ from unseen.estimators.matching import PairMatching
 from unseen.inference.decision import decision_scores
 from unseen.inference.scorer import Candidates, DataFit, Scorer
 from unseen.model.latent import LatentModel
+from unseen.model.spaces import Spaces
 from unseen.threads import threads_for
 from unseen.training.rows import TrainingRows
 from unseen.training.start import Recipe, begin
@@ -24,7 +25,7 @@ _MOST_KEPT = 8
 class LatentClassifier(PairMatching):
     """A classifier whose fitted state is a `LatentModel`.
 
-    A method says what is trained (`_recipe`) and in which space (`_training_rows`); its parts
+    A method says what is trained (`_recipe`) and in which spaces (`_spaces`); its parts
     `training` and `testing` say how, and `decision` what a class is chosen by.
 
     Attributes after `fit`
@@ -45,28 +46,27 @@ class LatentClassifier(PairMatching):
     # -- what a method gives --------------------------------------------------------------------
 
     def _recipe(self, labels: np.ndarray) -> Recipe:
+        """What is trained."""
         raise TypeError(f"{type(self).__name__} must define _recipe")
 
-    def _training_rows(self, X: np.ndarray) -> tuple[TrainingRows, dict[str, Any]]:
-        """Rows in the space of D, and how they got there: fields of a `LatentModel`."""
-        scaling = self._part("row_scaler").learn(X, unit_scale=True)
-        return TrainingRows(X, scaling), {"rows": scaling, "kernel": None}
+    def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
+        """Rows and descriptions in the spaces of D and B."""
+        raise TypeError(f"{type(self).__name__} must define _spaces")
 
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
         self._forget_pairs()
-        recipe = self._recipe(labels)
+        recipe, algorithm = self._recipe(labels), self._part("training")
         work = X.shape[0] * min(recipe.n_target_atoms, X.shape[1]) * table.n_classes
-        with threads_for(work), self._checkpoint() as checkpoint:
-            descriptions = self._part("class_scaler").learn(table.vectors)
-            rows, place = self._training_rows(X)
-            S = descriptions(table.vectors).astype(X.dtype)
-            training = begin(S, rows, labels, recipe, checkpoint.state("rounds"))
-            self._part("training").run(training, checkpoint)
-        link = self._link if labels.ndim == 1 else "margin"
-        self.latent_ = training.model(link, descriptions=descriptions, **place)
+        with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
+            spaces = self._spaces(X, table.vectors)
+            S = spaces.describe(table.vectors).astype(X.dtype)
+            found = checkpoint.state("rounds")
+            training = begin(S, TrainingRows(X, spaces.rows), labels, recipe, found)
+            algorithm.run(training, checkpoint)
+        self.latent_ = training.model(spaces, self._link if labels.ndim == 1 else "margin")
         self.history_ = np.array([[*parts, parts.total] for parts in training.history])
         self.n_iter_ = training.n_rounds
         self._kept = {}
@@ -150,7 +150,7 @@ class LatentClassifier(PairMatching):
             prepared.codes[0],
             code,
             latent,
-            latent.describe(table.vectors)[0],
+            table.vectors[0],
             self.class_table_.select(self.seen_classes_),
             top,
         )

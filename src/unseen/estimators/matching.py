@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unseen.checksums import data_checksum
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import float_types
@@ -78,7 +77,7 @@ class PairMatching(ResumableClassifier):
             raise InputError("S describes every source by the same vector: nothing to learn from")
         self._set_classes(table, table.names)
         with self._keeping(checkpoint):
-            self._fit_checked(X, labels, table, data_checksum(X, labels, table))
+            self._fit_checked(X, labels, table)
         self.pairs_ = {"named": named, "disjoint": bool(disjoint)}
         return self
 

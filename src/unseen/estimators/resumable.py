@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
+import numpy as np
+
+from unseen.checksums import data_checksum
+from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.parts import plain_parameters, without
 from unseen.training.checkpoint import Checkpoint
 
 
 class ResumableClassifier(ZeroShotClassifier):
-    """A method whose `_fit` keeps its state in `_checkpoint()`."""
+    """A method whose `_fit` keeps its state in `_checkpoint`."""
 
     _checkpoint_path: str | os.PathLike[str] | None = None
 
@@ -42,8 +46,10 @@ class ResumableClassifier(ZeroShotClassifier):
         finally:
             del self._checkpoint_path
 
-    def _checkpoint(self) -> Checkpoint:
+    def _checkpoint(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Checkpoint:
         """The file of this fit, which belongs to this method, these data and parameters."""
+        if self._checkpoint_path is None:
+            return Checkpoint(None, {})
         parameters = without(plain_parameters(self), ["verbose"])
-        belongs = {"method": type(self).__name__, "data": self.training_data_["sha256"]}
+        belongs = {"method": type(self).__name__, "data": data_checksum(X, labels, table)}
         return Checkpoint(self._checkpoint_path, belongs | parameters)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from unseen.checks import check_number
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
-from unseen.estimators.base import check_number
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.groups import Group
 from unseen.metrics import per_class_accuracy

@@ -12,8 +12,9 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from unseen.checks import check_number, check_positive, check_whole
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS, check_number, check_positive, check_whole
+from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.preprocessing import ClassScaler, RowScaler, sum_of_squares
 from unseen.progress import tell
@@ -94,7 +95,10 @@ class SSE(ResumableClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
-        with threads_for(X.size * table.n_classes), self._checkpoint() as checkpoint:
+        with (
+            threads_for(X.size * table.n_classes),
+            self._checkpoint(X, labels, table) as checkpoint,
+        ):
             self._fit_scaled(X, labels, table, Steps(checkpoint))
 
     def _fit_scaled(

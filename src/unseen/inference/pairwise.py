@@ -16,8 +16,9 @@ class Algorithm3(Testing):
 
         F_ij = max over z_s, z_t of log p_B(z_s | x_i) + log p_D(z_t | x_j) + log p_W(+1 | z_s, z_t)
 
-    log p_W weighs what that of a positive pair weighs in J: 1 in Eq. (gen_sim). Decision 2 is F; decision 1 leaves out what the best codes
-    of a class alone cost. Seen classes are in no way special.
+    log p_W weighs what that of a positive pair weighs in J: 1 in Eq. (gen_sim). Decision 2 is F;
+    decision 1 leaves out what the best codes of a class alone cost. Seen classes are in no way
+    special.
 
     Parameters
     ----------

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from unseen.parts import Composite
 
 from unseen.checks import check_positive
 from unseen.inference.decision import decision_scores
 from unseen.model.latent import LatentModel
+from unseen.parts import Composite
 from unseen.solvers.pair_codes import PairCodes
 
 

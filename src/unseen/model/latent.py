@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from unseen.errors import InputError
+from unseen.model.spaces import Spaces
 from unseen.model.terms import LINKS, minus_log_p_B, similarity_scores
-from unseen.preprocessing import ClassScaling, RowScaling
-from unseen.row_kernel import RowKernel
 from unseen.solvers.hinge import LOSSES
 from unseen.solvers.source_codes import SETS, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
@@ -26,7 +25,7 @@ class LatentModel:
         S̃ ~ Zs B'   (C x d_s),      X̃ ~ Zt D'   (N x d_t),      s_ij = z_i' W z_j + b
 
     away_bias : the b in the hinges of Algorithm 4; b itself in the paper.
-    rows, kernel, descriptions : how rows become X̃ and descriptions S̃.
+    spaces : how rows become X̃ and descriptions S̃.
     source_shrink, source_fit, target_shrink, target_fit : λ1s, λ2s, λ1t, λ2t of J.
     positive_weight, negative_weight : ω of a pair of a row with its own class, and with any other,
         in units of the mean ω of all pairs: 1 in the paper.
@@ -34,9 +33,7 @@ class LatentModel:
     loss, link : the form of log p_W; see `unseen.model.terms`.
     """
 
-    rows: RowScaling
-    kernel: RowKernel | None
-    descriptions: ClassScaling
+    spaces: Spaces
     Zs: np.ndarray = field(repr=False)
     Zt: np.ndarray = field(repr=False)
     B: np.ndarray = field(repr=False)
@@ -56,13 +53,11 @@ class LatentModel:
 
     def describe(self, vectors: np.ndarray) -> np.ndarray:
         """S̃: class descriptions in the space of B, C' x d_s."""
-        return self.descriptions(vectors).astype(self.W.dtype)
+        return self.spaces.describe(vectors).astype(self.W.dtype)
 
     def project(self, X: np.ndarray) -> np.ndarray:
         """X̃ D of a block of rows, n x h_t: all that codes need to know of them."""
-        scaled = self.rows(X)
-        features = scaled if self.kernel is None else self.kernel(scaled)
-        return features @ self.D.astype(X.dtype, copy=False)
+        return self.spaces.features(X) @ self.D.astype(X.dtype, copy=False)
 
     def embed_classes(self, S: np.ndarray) -> np.ndarray:
         """argmax log p_B(z | s) of scaled descriptions, C' x h_s: "init." in the paper."""
@@ -116,32 +111,18 @@ class LatentModel:
 
     def check(self, n_features: int, n_attributes: int, n_classes: int) -> None:
         """An error unless the parts fit together and to rows, descriptions and classes so wide."""
+        d_t, d_s = self.spaces.check(n_features, n_attributes)
         h_s, h_t = self.W.shape
-        width = n_features if self.kernel is None else self.kernel.projection.shape[1]
         shapes = {
-            "B": (n_attributes, h_s),
-            "D": (width, h_t),
-            "Zs": (n_classes, h_s),
-            "Zt": (self.Zt.shape[0], h_t),
-        }
+            "B": (d_s, h_s), "D": (d_t, h_t), "Zs": (n_classes, h_s), "Zt": (len(self.Zt), h_t)
+        }  # fmt: skip
         for name, shape in shapes.items():
             found = getattr(self, name)
             if found.shape != shape or found.dtype != self.W.dtype:
                 raise InputError(f"its {name} has shape {found.shape}, where {shape} is needed")
-        self._check_scaling(n_features, n_attributes)
         numbers = (self.source_fit, self.target_fit, self.positive_weight, self.negative_weight)
         if min(numbers) <= 0 or min(self.source_shrink, self.target_shrink) < 0:
             raise InputError("its λ and weights must be positive")
         for value, allowed in ((self.source_set, SETS), (self.loss, LOSSES), (self.link, LINKS)):
             if value not in allowed:
                 raise InputError(f"{value!r} is none of {allowed}")
-
-    def _check_scaling(self, n_features: int, n_attributes: int) -> None:
-        means = [(self.rows.mean, n_features), (self.descriptions.mean, n_attributes)]
-        if self.kernel is not None:
-            kernel = self.kernel
-            means += [(kernel.shift, kernel.projection.shape[1]), (kernel.landmarks[0], n_features)]
-            if kernel.projection.shape[0] != kernel.landmarks.shape[0] or not kernel.width > 0:
-                raise InputError("the parts of its kernel do not fit together")
-        if any(mean is not None and mean.shape != (size,) for mean, size in means):
-            raise InputError("its scaling is for rows or descriptions of another width")

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from unseen.parts import Composite
 
 from unseen.blocks import array_blocks
 from unseen.checks import check_number, check_positive, check_whole
 from unseen.model.latent import LatentModel
 from unseen.model.objective import Codes, ObjectiveParts, Weights, joint_objective
+from unseen.model.spaces import Spaces
+from unseen.parts import Composite
 from unseen.progress import tell
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.similarity import SimilarityState, fit_similarity
@@ -107,7 +108,7 @@ class Training:
         return joint_objective(self.S, self._residual(), self.labels, self.codes, self.weights)
 
     def _residual(self) -> float:
-        """Σ_j |x_j - D z_j|² = Σ_j |x_j|² - 2 z_j'D'x_j + z_j'D'D z_j, without a look at the rows."""
+        """Σ_j |x_j - D z_j|² = Σ_j |x_j|² - 2 z_j'D'x_j + z_j'D'D z_j: no look at the rows."""
         total = self.rows.total_square
         for rows in array_blocks(self.Zt):
             Z = self.Zt[rows]
@@ -116,9 +117,11 @@ class Training:
         return total
 
     def set_penalty(self, relative: float) -> None:
-        """λ_W in units of mean |z_i|² · mean |z_j|², the mean square of a pair's features."""
+        """λ_W in units of mean |z_i|² · mean |z_j|² / C: the mean square of a pair's features, over
+        the number of classes."""
         size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
-        self.weights = self.weights._replace(similarity=relative * (size if size > 0 else 1.0))
+        unit = (size if size > 0 else 1.0) / len(self.S)
+        self.weights = self.weights._replace(similarity=relative * unit)
 
     def fit_similarity(self) -> None:
         """W <- argmin Σ ω_ij loss(y_ij s_ij) + λ_W/2 |W|²."""
@@ -233,13 +236,13 @@ class Training:
         self.fit_source_codes()
         self.fit_target_codes()
 
-    def model(self, link: str, away_bias: float | None = None, **scaling: Any) -> LatentModel:
-        """What has been learned so far; `scaling` are the scaling fields of a `LatentModel`."""
+    def model(self, spaces: Spaces, link: str) -> LatentModel:
+        """What has been learned so far, in the spaces of its rows and descriptions."""
         w, n_pairs = self.weights, len(self.S) * len(self.labels)
         return LatentModel(
-            **scaling,
+            spaces,
             **self.codes._asdict(),
-            away_bias=self.b if away_bias is None else away_bias,
+            away_bias=self.b,
             source_shrink=w.source_shrink,
             source_fit=w.source_fit,
             target_shrink=w.target_shrink,

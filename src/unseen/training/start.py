@@ -19,7 +19,7 @@ class Recipe(NamedTuple):
 
     n_target_atoms, n_source_atoms : sizes of D and B.
     source_fit, source_shrinkage, target_fit, target_shrinkage : λ2s, λ1s/λ2s, λ2t, λ1t/λ2t.
-    similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|².
+    similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight, balance : of pairs, see `unseen.pairs`.
     block_tol : relative duality gap at which a block counts as solved.
     source_set, loss, fit_bias : where codes of classes lie, the form of the pair loss, and whether

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
 from unseen.preprocessing import RowScaling
-from unseen.row_kernel import RowKernel
+from unseen.kernel import KernelFeatures
 
 PLAIN = RowScaling(False, None)
 
@@ -21,9 +21,9 @@ def rows(n: int = 60, d: int = 5, dtype: Any = np.float64, seed: int = 0) -> np.
     return np.random.default_rng(seed).standard_normal((n, d)).astype(dtype)
 
 
-def fit(X: np.ndarray, **options: Any) -> tuple[RowKernel, np.ndarray]:
+def fit(X: np.ndarray, **options: Any) -> tuple[KernelFeatures, np.ndarray]:
     settings = {"width": 1.0, "n_landmarks": 1000, "n_features": 1000, **options}
-    return RowKernel.fit(X, settings.pop("scaling", PLAIN), **settings)
+    return KernelFeatures.fit(X, settings.pop("scaling", PLAIN), **settings)
 
 
 def test_with_every_row_a_landmark_products_are_the_centred_kernel() -> None:

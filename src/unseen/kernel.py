@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,14 +10,15 @@ import numpy as np
 import scipy.linalg
 
 from unseen.blocks import row_blocks
-from unseen.preprocessing import RowScaling, sum_of_squares
+from unseen.errors import InputError
+from unseen.preprocessing import sum_of_squares
 
 _SAMPLE = 1000
 _SMALLEST_EIGENVALUE = 1e-5
 
 
 @dataclass(frozen=True)
-class RowKernel:
+class KernelFeatures:
     """φ(x) = k(x, landmarks) M - shift, so that φ(x)'φ(y) is close to k(x, y) (Nyström).
 
         k(x, y) = exp(-|x - y|² / 2 width²)
@@ -35,7 +37,7 @@ class RowKernel:
     def fit(
         cls,
         X: np.ndarray,
-        scaling: RowScaling,
+        scaling: Callable[[np.ndarray], np.ndarray],
         *,
         width: float,
         n_landmarks: int,
@@ -74,6 +76,19 @@ class RowKernel:
         features = _gauss(X, landmarks, self.width) @ self.projection.astype(X.dtype, copy=False)
         features -= self.shift.astype(X.dtype, copy=False)
         return features
+
+    def gradient(self, x: np.ndarray, pull: np.ndarray) -> np.ndarray:
+        """∂ φ(x)'pull / ∂x at one scaled row."""
+        near = _gauss(x[None], self.landmarks, self.width)[0] * (self.projection @ pull)
+        return (near @ self.landmarks - near.sum() * x) / self.width**2
+
+    def check(self, n_columns: int) -> int:
+        """How many features there are; an error unless the parts fit together and to such rows."""
+        n, m = self.projection.shape
+        fits = self.landmarks.shape == (n, n_columns) and self.shift.shape in ((m,), (1,))
+        if not (fits and self.width > 0):
+            raise InputError("the parts of its kernel do not fit together")
+        return m
 
 
 def _gauss(X: np.ndarray, Y: np.ndarray, width: float) -> np.ndarray:
