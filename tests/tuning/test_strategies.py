@@ -35,7 +35,8 @@ def separately(estimator: JLSE, tuning: Tuning, data: Any, cv: ClassHoldout) -> 
     for trial in tuning.trials:
         found = []
         for train, test in itertools.islice(cv.split(X, y), trial.n_splits):
-            model = clone(estimator).set_params(**trial.parameters)
+            fresh: Any = clone(estimator)
+            model = fresh.set_params(**trial.parameters)
             model.fit(X[train], y[train], classes=table)
             found.append(per_class_accuracy(y[test], model.predict(X[test])))
         scores.append(tuple(found))
