@@ -148,9 +148,16 @@ def methods(
 
 def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    say(inspect.getdoc(kind) or "")
-    if "Parameters\n---" not in (inspect.getdoc(kind) or ""):  # told where they are shared
-        say(_parameters_of(kind))
+    told = inspect.getdoc(kind) or ""
+    say(told)
+    names = kind().get_params(deep=False)
+    for base in kind.__mro__:  # parameters are told where they are shared
+        if all(re.search(rf"\b{name}\b", told) for name in names):
+            break
+        more = _parameters_of(base)
+        if more not in told:
+            say(more)
+            told += more
     for name, part in kind._parts.items():
         for choice in part.classes:
             say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
