@@ -20,8 +20,8 @@ FASTMATH = {"reassoc", "contract", "nsz"}
 #
 # All of them take contiguous float64 arrays only, so that each is compiled once; they release the
 # GIL and start no threads, see `unseen.threads.in_threads`.
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
-helper = nb.njit(**_OPTIONS)
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+helper = nb.njit(no_cpython_wrapper=True, **_OPTIONS)
 kernel = nb.njit(cache=True, **_OPTIONS)
 free_order_kernel = nb.njit(cache=True, fastmath=FASTMATH, **_OPTIONS)
 

@@ -190,9 +190,10 @@ def best_simplex_pairs(
     (N x C x h, or empty).
     """
     h = H.shape[0]
-    z, Hz, Kz, g, turn = np.empty(h), np.empty(h), np.empty(h), np.zeros(h), np.empty(h)
-    d, Hd, Kd, v = np.empty(h), np.empty(h), np.empty(h), np.empty(h)
-    x, pull, curved = np.empty((1, h)), np.empty((1, h)), np.empty((h, h))
+    work = np.zeros((11 + h, h))
+    z, Hz, Kz, g, turn = work[0], work[1], work[2], work[3], work[4]
+    d, Hd, Kd, v = work[5], work[6], work[7], work[8]
+    x, pull, curved = work[9:10], work[10:11], work[11:]
     for p in range(pairs.shape[0]):
         j, i = pairs[p, 0], pairs[p, 1]
         r, f, first, y = R[i], F[j], starts[pairs[p, 2], i], Y[j, i]

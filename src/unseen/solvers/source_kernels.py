@@ -115,9 +115,7 @@ def simplex_qp(H, R, Z, tol, max_pivots):
 
 
 @free_order_kernel
-def ascend_classes(
-    A, V, U, Mu, G, base, curvature, E, offset, bends, squared, nonneg, inner, seed
-):
+def ascend_classes(A, V, U, Mu, G, base, curvature, E, offset, bends, squared, nonneg, inner, seed):
     """One full sweep over the duals of a block of n rows for each of some classes, then `inner`
     sweeps over those not stuck at a bound.
 
