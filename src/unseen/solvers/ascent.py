@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.blas import dgemm, sgemm
 
-from unseen.solvers.compiled import helper, kernel
+from unseen.solvers.compiled import fused_helper, helper, kernel
 from unseen.solvers.hinge import chunks, signed_weights
 
 BLOCKS_PER_CHUNK = 64
@@ -25,16 +25,16 @@ BLOCKS_PER_CHUNK = 64
 # the words of errors about shapes.
 
 
-@helper
+@fused_helper
 def _ascend_row(a, s, v, gram, step, const, squared, free):
     """One sweep of dual coordinate ascent over the C duals of one row, exact in each coordinate.
 
         max_a  sum_i y_i a_i - a'(step * gram + const) a / 2 [- sum_i a_i^2 / (4 omega_i)]   0 <=
         y_i a_i <= omega_i
 
-    `s` holds the scores of the row and follows `a`; `gram` may have more columns than `a` has
-    entries (padding). `free` (C bytes) is work space. Returns how many duals moved, and by how much
-    in sum.
+    `s` holds the scores of the row and follows `a`, but for `const` times the change of its sum;
+    `gram` may have more columns than `a` has entries (padding). `free` (C bytes) is work space.
+    Returns how many duals moved, and by how much in sum.
     """
     top = np.inf if squared else 1.0
     for i in range(a.shape[0]):
@@ -47,7 +47,7 @@ def _ascend_row(a, s, v, gram, step, const, squared, free):
             continue
         lo, hi = (0.0 if v[i] >= 0.0 else top * v[i]), (0.0 if v[i] <= 0.0 else top * v[i])
         ridge = 0.5 / abs(v[i]) if squared and v[i] != 0.0 else 0.0
-        g = (1.0 if v[i] > 0.0 else -1.0) - s[i] - ridge * a[i]
+        g = (1.0 if v[i] > 0.0 else -1.0) - s[i] - const * change - ridge * a[i]
         curvature = gram[i, i] * step + const + ridge
         if curvature > 0.0:
             new = min(max(a[i] + g / curvature, lo), hi)
@@ -58,9 +58,9 @@ def _ascend_row(a, s, v, gram, step, const, squared, free):
             a[i] = new
             moved += 1
             change += delta
-            f, shift, row = delta * step, delta * const, gram[i]
+            f, row = delta * step, gram[i]
             for l in range(s.shape[0]):
-                s[l] += f * row[l] + shift
+                s[l] += f * row[l]
     return moved, change
 
 
@@ -82,7 +82,7 @@ def _row_gap(a, s, v, squared):
     return total
 
 
-@helper
+@fused_helper
 def _add_rows(s, weights, E, moved):
     """s += sum_q weights[q] E[q] over the rows q that moved."""
     for q in range(weights.shape[0]):
@@ -132,8 +132,9 @@ def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E):
             inverse, shift = (1.0 / K[r, r] if K[r, r] > 0.0 else 0.0), const * change
             if moved > 0:
                 for l in range(n_pad):
-                    e[l] = (s[l] - before[l] - shift) * inverse
+                    e[l] = (s[l] - before[l]) * inverse
                     E[r, l] += e[l]
+                    s[l] += shift
         if n_moved == 0:
             break
     return total

@@ -22,6 +22,8 @@ FASTMATH = {"reassoc", "contract", "nsz"}
 # GIL and start no threads, see `unseen.threads.in_threads`.
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 helper = nb.njit(no_cpython_wrapper=True, **_OPTIONS)
+# A product and a sum in one step, for helpers in which it is plain which product joins which sum.
+fused_helper = nb.njit(no_cpython_wrapper=True, fastmath={"contract"}, **_OPTIONS)
 kernel = nb.njit(cache=True, **_OPTIONS)
 free_order_kernel = nb.njit(cache=True, fastmath=FASTMATH, **_OPTIONS)
 
