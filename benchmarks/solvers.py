@@ -75,10 +75,11 @@ def run_all_loops() -> None:
     X, y = data.training_set()
     S = data.classes.vectors
     signs = np.random.default_rng(0).choice([-1, 0, 1], (len(X), len(S))).astype(np.int8)
+    settings: list[dict[str, Any]] = [{}, {"loss": "hinge", "source_set": "simplex"}]
     start = time.process_time()
     for dtype in (np.float32, np.float64):
         rows = X.astype(dtype)
-        for options in ({}, {"loss": "hinge", "source_set": "simplex"}):
+        for options in settings:
             JLSE(max_iter=1, **options).fit(rows, y, classes=data.classes).predict(rows[:3])
         JLSE(max_iter=1).fit_pairs(S, rows, signs)
         JLSE(max_iter=1).fit_pairs(S, rows, signs, np.full(signs.shape, 0.5))
@@ -158,11 +159,11 @@ def bare_products(shapes: Shapes, dtype: Any) -> float:
     """CPU seconds of matrix products of these shapes alone."""
     total = 0.0
     for (m, k, n), count in shapes.items():
-        A, B = np.ones((m, k), dtype), np.ones((k, n), dtype)
-        A @ B
+        A, B, out = np.ones((m, k), dtype), np.ones((k, n), dtype), np.empty((m, n), dtype)
+        np.matmul(A, B, out=out)
         start = time.process_time()
         for _ in range(min(count, 5)):
-            A @ B
+            np.matmul(A, B, out=out)
         total += count * (time.process_time() - start) / min(count, 5)
     return total
 

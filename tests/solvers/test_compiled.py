@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def solve_all(dtype: type = np.float64) -> bytes:
         for shape in ((C, hs), (N, ht), (hs, ht), (C, 10), (8, ht))
     )
     B, XD, labels = S.T[:, :hs], Zt @ (D.T @ D), np.arange(N) % C
-    pairs = {"w_pos": 1e-2, "w_neg": 1e-3, "tol": 1e-2}
+    pairs: dict[str, Any] = {"w_pos": 1e-2, "w_neg": 1e-3, "tol": 1e-2}
     found = []
     for loss in ("hinge", "squared_hinge"):
         similarity = fit_similarity(Zs, Zt, labels, lam=1e-2, fit_bias=True, loss=loss, **pairs)

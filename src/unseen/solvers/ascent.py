@@ -12,8 +12,10 @@ Labels and weights reach the loops as V, V_ij = y_ij omega_ij (`hinge.signed_wei
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.linalg.blas import dgemm, sgemm
+from scipy.linalg import get_blas_funcs
 
 from unseen.solvers.compiled import fused_helper, helper, kernel
 from unseen.solvers.hinge import chunks, signed_weights
@@ -155,7 +157,7 @@ def ascend_rows(
     of row j in the duality gap as it was met. Works on any block of rows, so a memory-mapped Z is
     driven block by block. Returns b.
     """
-    gemm = sgemm if P.dtype == np.float32 else dgemm
+    gemm: Any = get_blas_funcs("gemm", dtype=P.dtype)
     const, n_classes, E = float(kappa_sq) / lam, A.shape[1], np.empty((size, P.shape[1]))
     for part in chunks(len(order), size * BLOCKS_PER_CHUNK):
         rows = order[part]
