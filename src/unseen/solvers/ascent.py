@@ -95,27 +95,26 @@ def _add_rows(s, weights, E, moved):
 
 
 @kernel
-def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E):
+def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E, steps, flags, seen):
     """Sweeps of coordinate ascent over the duals of one block of rows, Gauss-Seidel within the
     block.
 
     S: scores of the block, K: Gram matrix of its rows. On return E holds Zs Zs' d_j / lambda_W for
-    each row, gaps[j] the share of row j in the duality gap as it was met. Returns the change of sum
-    a.
+    each row, gaps[j] the share of row j in the duality gap as it was met. Work space: steps (2 m +
+    1 x C_pad), flags (3 x the larger of m and C), seen (m). Returns the change of sum a.
     """
     m, n_pad = S.shape
     total = 0.0
-    seen = np.zeros(m)
-    moves = np.zeros((2, m), np.bool_)
-    steps = np.zeros((2, m, n_pad))
-    before, free = np.empty(n_pad), np.empty(A.shape[1], np.bool_)
+    before, free = steps[2 * m], flags[2]
     for r in range(m):
+        seen[r] = 0.0
+        flags[0, r] = flags[1, r] = False
         for l in range(n_pad):
             E[r, l] = 0.0
     for sweep in range(sweeps):
         n_moved = 0
-        now, old = moves[sweep % 2], moves[1 - sweep % 2]
-        fresh, stale = steps[sweep % 2], steps[1 - sweep % 2]
+        now, old = flags[sweep % 2], flags[1 - sweep % 2]
+        fresh, stale = steps[sweep % 2 * m :], steps[(1 - sweep % 2) * m :]
         for r in range(m):
             s, e = S[r], fresh[r]
             _add_rows(s, K[r, :r], fresh, now)
@@ -159,6 +158,8 @@ def ascend_rows(
     """
     gemm: Any = get_blas_funcs("gemm", dtype=P.dtype)
     const, n_classes, E = float(kappa_sq) / lam, A.shape[1], np.empty((size, P.shape[1]))
+    flags = np.empty((3, max(size, n_classes)), np.bool_)
+    space = np.empty((2 * size + 1, P.shape[1])), flags, np.empty(size)
     for part in chunks(len(order), size * BLOCKS_PER_CHUNK):
         rows = order[part]
         codes, duals, met = Z[rows], A[rows].astype(np.float64), np.empty(len(rows))
@@ -169,7 +170,18 @@ def ascend_rows(
             S += b
             K, e = (z @ z.T).astype(np.float64), E[: len(z)]
             total = _ascend_block(
-                S, K, duals[block], V[block], gram, lam, const, squared, sweeps, met[block], e
+                S,
+                K,
+                duals[block],
+                V[block],
+                gram,
+                lam,
+                const,
+                squared,
+                sweeps,
+                met[block],
+                e,
+                *space,
             )
             # P += z'e in place; BLAS reads rows as columns.
             gemm(1.0, e.T.astype(P.dtype, copy=False), z.T, 1.0, P.T, 0, 1, 1)
@@ -179,7 +191,7 @@ def ascend_rows(
 
 
 @kernel
-def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, values):
+def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, values, s, free):
     """Independent rows, each a box QP in its C duals with one shared Gram matrix: the dual of the
     Zt block of J.
 
@@ -187,10 +199,10 @@ def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, val
         without the loss
 
     A: rows x C start and result, S: rows x C scores s0 (not changed). A row stops when its gap is
-    below tol times its primal value. Out, for every row: sweeps, duality gap and dual value.
+    below tol times its primal value. Out, for every row: sweeps, duality gap and dual value. Work
+    space: s (C_pad), free (C).
     """
     n_rows, n_classes = A.shape
-    s, free = np.zeros(gram.shape[1]), np.empty(n_classes, np.bool_)
     for j in range(n_rows):
         a, s0, v = A[j], S[j], V[j]
         for l in range(s.shape[0]):
