@@ -128,7 +128,7 @@ def test_refuses_a_bad_parameter_of_a_part_by_name(name: str, bad: Any, data: An
 
 @pytest.mark.parametrize("bad", [0, -1, "wide", np.nan])
 def test_kernel_width_must_be_positive(bad: Any, data: Any) -> None:
-    with pytest.raises(InputError, match="^kernel_width must be"):
+    with pytest.raises(InputError, match=r"^kernel_width must be"):
         small_kernel_jlse(kernel_width=bad).fit(*data.training_set(), classes=data.classes)
 
 
