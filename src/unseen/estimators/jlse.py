@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.stats import loguniform
 
 from unseen.checks import check_number, check_positive, check_whole
 from unseen.estimators.latent import LatentClassifier
@@ -22,6 +23,12 @@ from unseen.training.start import Recipe
 
 TRAINING = Part(Algorithm2, (Algorithm2, Algorithm1))
 TESTING = (Algorithm4, Algorithm3, DataFit)
+# What `tune` draws from where a range would make no sense.
+_LISTS: dict[str, list[Any]] = {
+    "n_target_atoms": [60, 100, 150, 250, 400],
+    "training__max_iter": [0, 1, 2, 3],
+    "positive_weight": ["uniform", "root", "balanced"],
+}
 
 
 class JLSE(LatentClassifier):
@@ -70,6 +77,14 @@ class JLSE(LatentClassifier):
         "row_scaler": Part(RowScaler),
         "class_scaler": Part(lambda: ClassScaler(center=False)),
     }
+    # By what a default is divided and multiplied for the range that `tune` draws from.
+    _ranges: ClassVar[Mapping[str, float]] = {
+        "source_fit": 4.0,
+        "source_shrinkage": 4.0,
+        "target_fit": 8.0,
+        "target_shrinkage": 5.0,
+        "similarity_penalty": 6.0,
+    }
 
     def __init__(
         self,
@@ -105,6 +120,21 @@ class JLSE(LatentClassifier):
         self.class_scaler = class_scaler
         self.constant_feature = constant_feature
         self.random_state = random_state
+
+    @classmethod
+    def default_grid(cls) -> dict[str, Any]:
+        """Ranges around the defaults for the λ, and lists, which hold the defaults, for the rest;
+        `tune` draws settings from them."""
+        usual = cls().get_params()
+        ranges = {k: loguniform(usual[k] / f, usual[k] * f) for k, f in cls._ranges.items()}
+        lists = {k: v if usual[k] in v else [usual[k], *v] for k, v in _LISTS.items()}
+        return {**ranges, **lists}
+
+    @classmethod
+    def paper_grid(cls) -> dict[str, Any]:
+        """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
+        the weights of pairs."""
+        return cls.default_grid()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

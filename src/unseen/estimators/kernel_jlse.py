@@ -39,6 +39,7 @@ class KernelJLSE(JLSE):
         **JLSE._parts,
         "testing": Part(lambda: Algorithm4(offset=0.3), TESTING),
     }
+    _ranges: ClassVar[Mapping[str, float]] = {**JLSE._ranges, "kernel_width": 3.0}
     _link = "margin"
 
     def __init__(

@@ -15,8 +15,8 @@ from unseen.estimators.base import ZeroShotClassifier
 from unseen.metrics import mean_average_precision, per_class_accuracy
 from unseen.training.checkpoint import Checkpoint
 from unseen.tuning.progress import Progress
-from unseen.tuning.result import Outcome, Trial, best_first
-from unseen.tuning.settings import Setting, by_fit, fit_key, with_parameters
+from unseen.tuning.settings import Setting, by_fit, with_parameters
+from unseen.tuning.trial import Outcome, Trial, best_first
 
 STRATEGIES = ("halving", "grid")
 # A split holds out few classes, so the last splits decide between more than one or two settings.
@@ -42,6 +42,9 @@ class Search:
     each split the better half goes on, but never fewer than four. Either way the splits are gone
     through one after the other, better settings first: where the budget ends within a split, the
     settings it left out are the less promising ones.
+
+    The first `n_defaults` settings are those that the others have to beat: they come first on
+    every split and are never dropped, so that no other is scored on a split without them.
     """
 
     def __init__(
@@ -54,11 +57,12 @@ class Search:
         budget: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        n_defaults: int = 1,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.estimator, self.settings, self.scoring = estimator, settings, scoring
         self.strategy, self.budget, self.n_jobs = strategy, budget, n_jobs
-        self.random_state, self.clock = random_state, clock
+        self.random_state, self.n_defaults, self.clock = random_state, n_defaults, clock
         self.trials = [Trial(setting.parameters) for setting in settings]
         self.n_fits, self.spent, self.finished = 0, 0.0, True
         self.order = self._first_order()
@@ -139,16 +143,17 @@ class Search:
             yield fit
 
     def _first_order(self) -> list[int]:
-        """Shuffled, so that a budget that ends in the first split leaves no corner of the grid
-        untried; the fit of the estimator as it was given comes first."""
+        """The defaults, then the others, shuffled, so that a budget that ends in the first split
+        leaves no corner of the grid untried."""
         order = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
-        own = fit_key(self.estimator)
-        return sorted(order, key=lambda k: self.settings[k].fit_key != own)
+        return [*range(self.n_defaults), *(k for k in order if k >= self.n_defaults)]
 
     def _survivors(self, alive: list[int]) -> list[int]:
-        """Those that go on to the next split, best first."""
+        """Those that go on to the next split: the defaults, and the others best first."""
         able = [k for k in sorted(alive) if self.trials[k].error is None]
-        return best_first(self.trials, able)[: self._n_next(len(alive))]
+        defaults = [k for k in able if k < self.n_defaults]
+        others = best_first(self.trials, able[len(defaults) :])
+        return [*defaults, *others][: self._n_next(len(alive))]
 
     def _n_next(self, n: int) -> int:
         return n if self.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
