@@ -47,8 +47,8 @@ class JLSE(LatentClassifier):
     ----------
     n_target_atoms : h_t, size of the dictionary D, which begins as the top eigenvectors.
     n_source_atoms : h_s, size of B; None for one atom per seen class, up to 200 (k-means beyond).
-    source_fit, source_shrinkage : λ2s, and λ1s/λ2s.
-    target_fit, target_shrinkage : λ2t, and λ1t/λ2t.
+    source_fit, target_fit : λ2s and λ2t, in units of the pair loss that the first W leaves.
+    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
         "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight, "root" is
@@ -91,12 +91,12 @@ class JLSE(LatentClassifier):
         n_target_atoms: int = 150,
         *,
         n_source_atoms: int | None = None,
-        source_fit: float = 1.5,
+        source_fit: float = 20.0,
         source_shrinkage: float = 1.5,
-        target_fit: float = 50.0,
+        target_fit: float = 150.0,
         target_shrinkage: float = 0.03,
-        similarity_penalty: float = 3e-3,
-        positive_weight: float | str = "root",
+        similarity_penalty: float = 2.5e-3,
+        positive_weight: float | str = 10.0,
         training: Algorithm2 | None = None,
         testing: Testing | None = None,
         decision: int = 2,
