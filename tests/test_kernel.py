@@ -122,10 +122,13 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
         replace(kernel, landmarks=kernel.landmarks[0]),
         replace(kernel, projection=kernel.projection[:-1]),
         replace(kernel, shift=kernel.shift[:-1]),
-        replace(kernel, width=0.0),
-        replace(kernel, width=-1.0),
+        replace(kernel, projection=kernel.projection.astype(int)),
+        replace(kernel, landmarks=[[0.0] * 5]),
     ):
         with pytest.raises(InputError, match="kernel do not fit"):
             broken.check(5)
+    for width in (0.0, -1.0, "wide", None):
+        with pytest.raises(InputError, match="the width of its kernel must be"):
+            replace(kernel, width=width).check(5)
     with pytest.raises(InputError, match="kernel do not fit"):
         kernel.check(6)
