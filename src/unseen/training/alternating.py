@@ -323,7 +323,7 @@ class Algorithm2(Composite):
     block_tol : relative duality gap at which a block of a round counts as solved.
     """
 
-    def __init__(self, max_iter: int = 2, tol: float = 0.0, block_tol: float = 1e-3) -> None:
+    def __init__(self, max_iter: int = 1, tol: float = 0.0, block_tol: float = 1e-3) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.block_tol = block_tol
