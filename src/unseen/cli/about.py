@@ -147,9 +147,14 @@ def methods(
 
 def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    say(inspect.getdoc(kind) or "")
-    if "Parameters\n---" not in (inspect.getdoc(kind) or ""):  # told where they are shared
-        say(_parameters_of(kind))
+    told = inspect.getdoc(kind) or ""
+    say(told)
+    for base in kind.__mro__[1:]:  # parameters that are told where they are shared
+        missing = [name for name in kind().get_params(deep=False) if not _tells(told, name)]
+        text = _parameters_of(base) if missing else ""
+        if any(_tells(text, name) for name in missing):
+            told += text
+            say(text)
     for name, part in kind._parts.items():
         for choice in part.classes:
             say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
@@ -161,6 +166,10 @@ def _tell_all(kind: type[ZeroShotClassifier]) -> None:
         tried = f"  [{', '.join(map(str, grid[name]))}]" if name in grid else ""
         indent = "  " * name.count("__")
         say(f"{indent}{name} = {value}{tried}")
+
+
+def _tells(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b[^\n]* : ", text) is not None
 
 
 def _nested(part: str, text: str) -> str:
