@@ -38,6 +38,7 @@ from unseen.solvers.source_codes import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
 from unseen.threads import one_blas_thread
 from unseen.training import alternating
+from unseen.training.alternating import Algorithm2
 from unseen.training.initialize import target_dictionary
 from unseen.training.rows import TrainingRows
 
@@ -329,11 +330,11 @@ def alternation() -> None:
 
     alternating.fit_similarity = watched
     try:
-        JLSE(calibration=None, max_iter=4).fit(X, y, classes=data.classes)
+        JLSE(training=Algorithm2(4)).fit(X, y, classes=data.classes)
     finally:
         alternating.fit_similarity = solve
     columns = ["starts from", "gap", "epochs", "time", "passes"]
-    show("W of JLSE(max_iter=4).fit: two choices of λ_W, then a line a round", columns, lines)
+    show("W in four rounds of JLSE().fit: the first W, then a line a round", columns, lines)
 
 
 def fit() -> None:
@@ -378,7 +379,7 @@ def predict() -> None:
     """Rows a second with Algorithm 4 at the size of CUB, and the time of a single row."""
     data = load("CUB efflite0")
     X, y = data.training_set()
-    model = JLSE(max_iter=0, calibration=None).fit(X, y, classes=data.classes)
+    model = JLSE(training=Algorithm2(0)).fit(X, y, classes=data.classes)
     rows = data.unseen_set()[0]
     model.predict(rows[:10])
     batch, _ = seconds(lambda: model.predict(rows), 5)
