@@ -61,6 +61,8 @@ class Training:
     `labels` are N class numbers, rows of S, or an N x C matrix of signs with 0 for unknown pairs.
     """
 
+    is_coupled = False
+
     def __init__(
         self,
         S: np.ndarray,
@@ -250,8 +252,9 @@ class Training:
         return stalled or self.n_rounds >= max_rounds
 
     def adopt(self, B: np.ndarray, D: np.ndarray, W: np.ndarray, b: float) -> None:
-        """Parameters from elsewhere, and the codes of classes and rows that suit them."""
+        """Parameters of Algorithm 1, and the codes of classes and rows that suit them."""
         self.B, self.D, self.W, self.b = B, D, W, b
+        self.is_coupled = True
         self._states.clear()
         self._project()
         self.fit_source_codes()
@@ -273,6 +276,7 @@ class Training:
             source_set=self.options.source_set,
             loss=w.loss,
             link=link,
+            is_coupled=self.is_coupled,
         )
 
     # -- on disk --------------------------------------------------------------------------------
