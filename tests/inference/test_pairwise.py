@@ -145,7 +145,7 @@ def data() -> Any:
 
 
 def test_float32_in_float32_out(data: Any) -> None:
-    X, y = data.training_set()
+    X, _ = data.training_set()
     rows, labels = data.unseen_set()
     found = []
     for dtype in (np.float32, np.float64):
