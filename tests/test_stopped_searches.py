@@ -128,9 +128,9 @@ def test_an_order_that_is_drawn_anew_is_refused(data: Any, tmp_path: Path) -> No
 
 
 def test_a_search_in_which_all_failed_begins_anew(data: Any, tmp_path: Path) -> None:
-    path, bad = tmp_path / "checkpoint", {"row_penalty": [1e-2]}
+    path, bad = tmp_path / "checkpoint", Counted(row_penalty=1e-2)
     with pytest.raises(InputError, match=r"no setting could be fitted; .*not this one"):
-        search(data, path, grid=bad)
+        tune(bad, *data.training_set(), classes=data.classes, grid={}, checkpoint=path)
     assert not path.exists()
 
 

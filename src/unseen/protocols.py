@@ -257,8 +257,3 @@ def _tested(
     copy.fit_pairs(S[split.train_sources], X[split.train_targets], part)
     test = signs[np.ix_(split.test_targets, split.test_sources)]
     return evaluate_pairs(copy, S[split.test_sources], X[split.test_targets], test)
-
-
-def uncalibrated(model: ZeroShotClassifier) -> ZeroShotClassifier:
-    """A model that is spared what it learns only to let seen and unseen classes compete."""
-    return model.set_params(calibration=None) if "calibration" in model.get_params() else model

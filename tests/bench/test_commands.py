@@ -183,8 +183,9 @@ def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Pa
         (["sweep", "n_target_atoms"], "name a data set"),
         (["sweep", "nope", "digits"], "no parameter 'nope'"),
         (["sweep", "row_penalty", "digits", "-m", "eszsl", "--values", "0.1,abc"], "row_penalty"),
-        (["sweep", "loss", "digits"], "say which values of loss"),
-        (["sweep", "max_iter", "digits", "--on", "test"], "a sweep is on"),
+        (["sweep", "constant_feature", "digits"], "say which values of constant_feature"),
+        (["sweep", "max_iter", "digits"], "no parameter 'max_iter', but 'training__max_iter'"),
+        (["sweep", "training__max_iter", "digits", "--on", "test"], "a sweep is on"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
@@ -230,6 +231,21 @@ def test_a_sweep_over_a_parameter_of_a_part(folder: Path, tmp_path: Path) -> Non
     assert lasting(tmp_path / "results.jsonl") == records, "nothing was run again"
     wrong = run_unseen("sweep", "row_scaler__centre", folder, "-m", "eszsl", "--values", "true")
     assert "nearest name: 'row_scaler__center'" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("training__max_iter", [0, 1]), ("testing", ["DataFit", "Algorithm4"])]
+)
+def test_a_sweep_over_training_or_testing(
+    folder: Path, tmp_path: Path, name: str, values: list[Any]
+) -> None:
+    words = ",".join(map(str, values))
+    command = ["sweep", name, folder, "--values", words, "--set", "n_target_atoms=6",
+               "--trials", "1", "-o", tmp_path]  # fmt: skip
+    done = run_unseen(*command)
+    assert done.code == 0, done.err
+    assert [r["value"] for r in lasting(tmp_path / "results.jsonl")] == values
+    assert (tmp_path / "sweep.png").exists()
 
 
 def test_a_sweep_on_unseen_classes_warns_against_choosing_by_it(

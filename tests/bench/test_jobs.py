@@ -13,6 +13,7 @@ from tests.common.birds import make_folder
 from unseen import ESZSL, JLSE, InputError, evaluate, read_dataset
 from unseen.bench.jobs import Job, opened, plan, run_job
 from unseen.bench.variants import LABELS
+from unseen.parts import built
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,8 @@ def test_the_result_is_that_of_the_library(folder: str) -> None:
 
 def test_a_trial_is_the_seed_of_the_model(folder: str) -> None:
     (found,) = run_job(job(folder, "jlse", trial=3))
-    assert found["parameters"] == {"random_state": 3, "calibration": None}
-    assert run_job(job(folder, "jlse"))[0]["parameters"] == {"calibration": None}
+    assert found["parameters"] == {"random_state": 3}
+    assert run_job(job(folder, "jlse"))[0]["parameters"] == {}
     data = read_dataset(folder)
     model = JLSE(random_state=3).fit(*data.training_set(), classes=data.classes)
     assert found["per_class_accuracy"] == evaluate(model, data).per_class_accuracy
@@ -51,7 +52,8 @@ def test_the_variants_are_ten_results_of_one_job(folder: str) -> None:
 def test_variants_that_share_a_fit_score_as_if_they_did_not(folder: str) -> None:
     data = read_dataset(folder)
     for result in run_job(job(folder, "variants")):
-        model = JLSE(**result["parameters"]).fit(*data.training_set(), classes=data.classes)
+        model = built(JLSE, result["parameters"])
+        model.fit(*data.training_set(), classes=data.classes)
         assert result["per_class_accuracy"] == evaluate(model, data).per_class_accuracy
 
 
@@ -76,12 +78,22 @@ def test_the_generalised_setting_keeps_rows_of_seen_classes(folder: str) -> None
     assert plain.seen_test_rows.size == 0
     assert general.seen_test_rows.size > 0
     assert np.array_equal(np.unique(general.y[general.seen_test_rows]), general.seen)
-    (found,) = run_job(job(folder, "jlse", generalized=True))
-    model = JLSE(generalized=True).fit(*general.training_set(), classes=general.classes)
-    expected = evaluate(model, general).generalized
-    assert expected is not None
-    assert found["generalized"]["harmonic_mean"] == expected.harmonic_mean
-    assert 0 <= found["generalized"]["harmonic_mean"] <= 1
+
+
+@pytest.mark.parametrize("method", ["jlse", "eszsl", "variants"])
+def test_what_seen_classes_lose_is_learned_for_every_method(folder: str, method: str) -> None:
+    data = opened(job(folder, generalized=True))
+    X, y = data.training_set()
+    for found in run_job(job(folder, method, generalized=True, trial=1)):
+        kind = ESZSL if method == "eszsl" else JLSE
+        model = built(kind, found["parameters"])
+        model.fit(X, y, classes=data.classes).calibrate_seen(X, y, random_state=1)
+        expected = evaluate(model, data).generalized
+        assert expected is not None
+        assert found["generalized"]["harmonic_mean"] == expected.harmonic_mean
+        assert found["seen_penalty"] == model.seen_penalty_
+        assert found["calibrate_seconds"] > 0
+    assert "calibrate_seconds" not in run_job(job(folder))[0]
 
 
 def test_keys_tell_jobs_apart(folder: str) -> None:

@@ -9,6 +9,9 @@ import pytest
 
 from unseen.bench import published, tables
 from unseen.bench.variants import LABELS, NUMERALS, described, table_rows, variants
+from unseen.estimators import JLSE
+from unseen.inference.scorer import DataFit
+from unseen.parts import built, changed_parameters
 
 
 def record(data: str, method: str, trial: int, accuracy: float, **more: Any) -> dict[str, Any]:
@@ -87,6 +90,13 @@ def test_generalised_results_have_a_table() -> None:
     made = tables.all_tables([record("a", "eszsl", 0, 0.5, generalized=found)])
     table = next(t for t in made if t.title.startswith("Generalised"))
     assert table.rows == (("a, ESZSL", "50.0", "40.0", "44.0", "30.0"),)
+    assert "learned for every method from training rows alone" in table.notes[0]
+
+
+def test_the_time_of_calibration_stands_apart() -> None:
+    made = tables.all_tables([record("a", "eszsl", 0, 0.5, calibrate_seconds=7.0)])
+    assert made[-1].columns[3:6] == ("tune s", "fit s", "calibrate s")
+    assert made[-1].rows[0][3:6] == ("0.0", "2.0", "7.0")
 
 
 def test_markdown_and_html_hold_every_cell_and_the_command() -> None:
@@ -108,6 +118,8 @@ def test_the_variants_are_those_of_the_paper() -> None:
     assert described("(vii)") == "(vii) Alg. 2 + Alg. 4 + decision 1"
     assert list(variants()) == list(NUMERALS)
     assert len({tuple(v.items()) for v in variants().values()}) == 8
+    assert changed_parameters(built(JLSE, variants()["(viii)"])) == {}, "the method itself"
+    assert isinstance(built(JLSE, variants()["(i)"]).testing, DataFit)
 
 
 def test_one_table_tells_what_a_method_reaches_and_what_it_costs() -> None:

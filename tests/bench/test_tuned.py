@@ -7,41 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen import make_zero_shot
-from unseen.bench.tuned import chosen, tuned_parameters
+from unseen import JLSE, make_zero_shot
+from unseen.bench import tuned
+from unseen.bench.tuned import tuned_parameters
 from unseen.bench.variants import LABELS, NUMERALS, table_rows, variants
-from unseen.tuning import Trial
-
-DEFAULTS = {"a": 1, "b": 2, "c": 3}
-
-
-def trial(scores: Any, **parameters: Any) -> Trial:
-    return Trial(parameters, tuple(scores))
-
-
-def test_a_clear_gain_takes_the_place_of_the_defaults() -> None:
-    trials = [trial([0.6, 0.7, 0.65], a=5), trial([0.5, 0.61, 0.55], a=1)]
-    assert chosen(trials, DEFAULTS) == {"a": 5}
-
-
-def test_a_gain_within_its_error_does_not() -> None:
-    trials = [trial([0.6, 0.5, 0.9], a=5), trial([0.62, 0.58, 0.55], a=1)]
-    assert chosen(trials, DEFAULTS) == {}
-    trials = [trial([0.60, 0.62, 0.68], a=5), trial([0.58, 0.62, 0.62], a=1)]
-    assert chosen(trials, DEFAULTS) == {}, "one and a half standard errors"
-
-
-def test_only_common_splits_are_compared() -> None:
-    trials = [trial([0.6, 0.7, 0.8, 0.9], a=5), trial([0.65, 0.75], a=1)]
-    assert chosen(trials, DEFAULTS) == {}
-
-
-def test_one_split_is_no_reason_to_leave_the_defaults() -> None:
-    assert chosen([trial([0.9], a=5), trial([0.1], a=1)], DEFAULTS) == {}
-
-
-def test_without_the_defaults_in_the_grid_the_best_is_taken() -> None:
-    assert chosen([trial([0.9, 0.8], a=5), trial([0.1, 0.1], a=7)], DEFAULTS) == {"a": 5}
+from unseen.parts import built, plain
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +26,57 @@ def test_default_parameters_are_none_but_the_variants_own(data: Any) -> None:
 
 
 @pytest.mark.parametrize("tuning", ["holdout", "paper"])
-def test_each_variant_keeps_what_makes_it_one(data: Any, tuning: str) -> None:
+def test_each_variant_keeps_what_makes_it_one(
+    data: Any, tuning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuned, "_N_SETTINGS", 3)
     X, y = data.training_set()
     found, seconds = tuned_parameters(LABELS, tuning, X, y, data.classes, 0)
     assert seconds > 0
     assert list(found) == list(LABELS)
     for label, parameters in found.items():
         assert table_rows()[label].items() <= parameters.items()
+        assert parameters.keys() <= JLSE.paper_grid().keys() | table_rows()[label].keys()
+        built(JLSE, parameters)._check_parameters()
+
+
+def test_variants_share_the_fits_of_one_search() -> None:
+    settings = tuned._settings_of_variants(LABELS, 0)
+    assert len(settings) == tuned._N_SETTINGS * len(LABELS)
+    assert len({s.fit_key for s in settings}) == tuned._N_SETTINGS * 2
+    usual = JLSE().get_params()
+    for label, setting in zip(LABELS, settings, strict=False):
+        row = table_rows()[label]
+        assert plain(setting.parameters).items() >= row.items()
+        others = {k: v for k, v in setting.parameters.items() if k not in row}
+        assert others == {k: usual[k] for k in others}, "the defaults come first"
+
+
+def test_a_variant_takes_what_beats_its_default(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choice of each is that of a search of its own among the same settings."""
+    monkeypatch.setattr(tuned, "_N_SETTINGS", 4)
+    X, y = data.training_set()
+    labels = ["(i)", "(viii)"]
+    both = tuned_parameters(labels, "holdout", X, y, data.classes, 1).parameters
+    for label in labels:
+        alone = tuned_parameters([label], "holdout", X, y, data.classes, 1).parameters
+        assert alone[label] == both[label]
+
+
+def test_algorithm_3_is_tuned_with_algorithm_4_where_it_would_take_too_long() -> None:
+    assert [tuned._scored_by(label, "paper") for label in LABELS] == list(LABELS)
+    assert [tuned._scored_by(label, "holdout") for label in LABELS] == [
+        *NUMERALS,
+        "(vii)",
+        "(viii)",
+    ]
 
 
 @pytest.mark.parametrize("label", ["eszsl", "(viii)"])
-def test_descriptions_of_unseen_classes_have_no_say(data: Any, label: str) -> None:
+def test_descriptions_of_unseen_classes_have_no_say(
+    data: Any, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuned, "_N_SETTINGS", 4)
     X, y = data.training_set()
     vectors = np.array(data.classes.vectors)
     is_unseen = np.isin(data.classes.names, data.unseen)
@@ -83,7 +93,3 @@ def test_a_spent_budget_leaves_the_defaults(data: Any) -> None:
     assert found.parameters == {"ale": {}}
     found = tuned_parameters(NUMERALS, "holdout", X, y, data.classes, 0, budget=1e-9)
     assert found.parameters == variants()
-
-
-def test_trials_that_were_never_made_are_not_taken() -> None:
-    assert chosen([trial([], a=5), trial([], a=1)], DEFAULTS) == {}

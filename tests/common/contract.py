@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import unseen
 from unseen import ClassHoldout, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.tuning.settings import is_range
 
 # scikit-learn checks that an estimator may fail, with the reason. Empty is best.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
@@ -72,7 +73,12 @@ class Contract:
         grid, defaults = self.make().default_grid(), METHODS[self.method]().get_params()
         assert grid, "a method without anything to tune should say so here"
         assert set(grid) <= set(defaults)
-        assert all(defaults[name] in values for name, values in grid.items())
+        for name, values in grid.items():
+            if is_range(values):
+                low, high = values.support()
+                assert low < defaults[name] < high
+            else:
+                assert defaults[name] in values
 
     def test_works_at_the_end_of_a_pipeline(self, data: Any, fitted: Any, rows: Any) -> None:
         name = type(fitted).__name__.lower()
@@ -97,7 +103,8 @@ class Contract:
     def test_grid_search_with_class_holdout(self, data: Any) -> None:
         X, y = data.training_set()
         name, values = next(iter(self.make().default_grid().items()))
-        search = GridSearchCV(self.make(), {name: values[:2]}, cv=ClassHoldout(3, 2))
+        two = values.rvs(2, random_state=0) if is_range(values) else values[:2]
+        search = GridSearchCV(self.make(), {name: two}, cv=ClassHoldout(3, 2))
         search.fit(X, y, classes=data.classes.select(data.seen))
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         best: Any = search.best_estimator_

@@ -15,7 +15,7 @@ SMALL: dict[str, Any] = {
     "target_fit": 20.0,
     "target_shrinkage": 0.02,
     "similarity_penalty": 5e-3,
-    "positive_weight": "root",
+    "positive_weight": 4.0,
     "constant_feature": 0.4,
     "training__max_iter": 2,
     "training__tol": 0.0,

@@ -98,7 +98,7 @@ def trained(model: JLSE, data: Any) -> Any:
     return begin(spaces.describe(vectors), TrainingRows(X, spaces.rows), labels, recipe)
 
 
-@pytest.mark.parametrize("positive_weight", ["uniform", "root", "balanced", 3.0])
+@pytest.mark.parametrize("positive_weight", ["uniform", "balanced", 3.0])
 def test_no_block_raises_the_objective(positive_weight: Any, data: Any) -> None:
     """J by the oracle, in float64 over all pairs, after every block."""
     model = small_jlse(positive_weight=positive_weight, training__max_iter=3)

@@ -7,14 +7,16 @@ import time
 from typing import Any
 
 from unseen import ESZSL, JLSE, ClassTable
+from unseen.inference.embedding import Algorithm4
+from unseen.inference.scorer import DataFit
+from unseen.training.alternating import Algorithm2
 
 GRID = {"row_penalty": [1e-4, 1e-1], "class_penalty": [1e-3, 1.0]}
-# What a fit of JLSE at this size needs; with 4 x 2 settings of test time for each of 2 fits.
-SMALL: dict[str, Any] = {"n_target_atoms": 8, "n_landmarks": 30, "max_iter": 1, "calibration": None}
+# What a fit of JLSE at this size needs; with 2 x 2 settings of test time for each of 2 fits.
+SMALL: dict[str, Any] = {"n_target_atoms": 8, "training": Algorithm2(max_iter=1)}
 TEST_TIME_GRID = {
-    "similarity_penalty": [4e-5, 1e-3],
-    "test_embedding": ["init", "algorithm 4"],
-    "class_offset": [0.0, 0.5],
+    "similarity_penalty": [1e-4, 1e-2],
+    "testing": [DataFit(), Algorithm4()],
     "decision": [1, 2],
 }
 

@@ -16,10 +16,9 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 
 from tests.tuning.spies import GRID, Spy, Uneven
-from unseen import ESZSL, JLSE, ClassHoldout, ClassTable, InputError, RowScaler, tune
+from unseen import ESZSL, ClassHoldout, ClassTable, InputError, RowScaler, tune
 from unseen.tuning import Trial, Tuning
 from unseen.tuning.progress import Progress, describe, reporter
-from unseen.tuning.settings import expand
 
 # -- beside scikit-learn ------------------------------------------------------------------------
 
@@ -64,9 +63,9 @@ def test_descriptions_of_unseen_classes_play_no_part(data: Any) -> None:
 def test_no_fit_of_the_search_is_given_an_unseen_class(data: Any) -> None:
     X, y = data.training_set()
     Spy.tables.clear()
-    tune(Spy(), X, y, data.classes, GRID, cv=ClassHoldout(3, 2))
+    tuning = tune(Spy(), X, y, data.classes, GRID, cv=ClassHoldout(3, 2))
     *search, last = Spy.tables
-    assert len(search) == 4 * 2
+    assert len(search) == tuning.n_fits
     for table in search:
         assert not set(table.names) & set(data.unseen)
     assert set(data.unseen) < set(last.names), "the model that comes back knows them"
@@ -79,7 +78,10 @@ def test_no_fit_of_the_search_is_given_an_unseen_class(data: Any) -> None:
 def test_scores_are_those_of_a_plain_loop(data: Any, scoring: str) -> None:
     X, y = data.training_set()
     table = data.classes.select(np.unique(y))
-    tuning = tune(ESZSL(), X, y, data.classes, GRID, cv=ClassHoldout(3, 4, 7), scoring=scoring)
+    tuning = tune(
+        ESZSL(), X, y, data.classes, GRID,
+        cv=ClassHoldout(3, 4, 7), scoring=scoring, strategy="grid",
+    )  # fmt: skip
     for trial in tuning.trials:
         expected = []
         for train, test in ClassHoldout(3, 4, 7).split(X, y):
@@ -96,18 +98,18 @@ def test_scores_are_those_of_a_plain_loop(data: Any, scoring: str) -> None:
         assert trial.deviation == pytest.approx(np.std(expected))
 
 
-def test_the_best_is_first_and_fitted_on_all_rows(data: Any) -> None:
+def test_the_best_is_first_and_what_is_kept_is_fitted_on_all_rows(data: Any) -> None:
     X, y = data.training_set()
-    rows = RowScaler(unit_length=False)
-    tuning = tune(ESZSL(row_scaler=rows), X, y, data.classes, GRID, strategy="grid")
+    own = {"row_scaler": RowScaler(unit_length=False), "row_penalty": 1e9}
+    grid = {"row_penalty": [1e-4, 1e9], "class_penalty": [1e-3, 1e-2]}
+    tuning = tune(ESZSL(**own), X, y, data.classes, grid, strategy="grid")
     means = [t.mean for t in tuning.trials]
     assert means == sorted(means, reverse=True)
-    assert tuning.best_score == means[0]
     assert {t.n_splits for t in tuning.trials} == {tuning.n_splits} == {5}
     assert (tuning.finished, tuning.n_tried, tuning.n_fits) == (True, 4, 20)
-    settings = [tuple(t.parameters[k] for k in GRID) for t in tuning.trials]
-    assert sorted(settings) == sorted(itertools.product(*GRID.values()))
-    again = ESZSL(row_scaler=rows, **tuning.best_parameters).fit(X, y, classes=data.classes)
+    settings = [tuple(t.parameters[k] for k in sorted(grid)) for t in tuning.trials]
+    assert sorted(settings) == sorted(itertools.product(*(grid[k] for k in sorted(grid))))
+    again = ESZSL(**{**own, **tuning.best_parameters}).fit(X, y, classes=data.classes)
     assert np.array_equal(tuning.estimator.similarities(X), again.similarities(X))
 
 
@@ -116,7 +118,10 @@ def test_the_default_grid_and_several_grids(data: Any) -> None:
     n_settings = np.prod([len(v) for v in ESZSL.default_grid().values()])
     assert len(tune(ESZSL(), X, y, data.classes).trials) == n_settings
     two = [{"row_penalty": [0.1]}, {"class_penalty": [0.1, 1.0], "row_scaler__center": [False]}]
-    assert len(tune(ESZSL(), X, y, data.classes, two).trials) == 3
+    found = tune(ESZSL(), X, y, data.classes, two)
+    assert len(found.trials) == 4, "the estimator's own setting is in none of them"
+    own = {k: ESZSL().get_params()[k] for k in ("row_penalty", "class_penalty")}
+    assert found.default.parameters == {**own, "row_scaler__center": True}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +142,12 @@ def test_two_jobs_find_the_same_as_one(data: Any, backend: str, estimator: ESZSL
 def test_progress_counts_to_the_end(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = data.training_set()
     calls: list[Progress] = []
-    tuning = tune(ESZSL(), X, y, data.classes, GRID, cv=ClassHoldout(2, 3), progress=calls.append)
-    assert [(p.done, p.total) for p in calls] == [(k, 12) for k in range(1, 13)]
+    tuning = tune(
+        ESZSL(), X, y, data.classes, GRID,
+        cv=ClassHoldout(2, 3), strategy="grid", progress=calls.append,
+    )  # fmt: skip
+    n = 3 * len(tuning.trials)
+    assert [(p.done, p.total) for p in calls] == [(k, n) for k in range(1, n + 1)]
     assert calls[-1].best == tuning.trials[0]
     assert calls[-1].left == 0 < calls[0].left
     assert [p.seconds for p in calls] == sorted(p.seconds for p in calls)
@@ -169,28 +178,9 @@ def test_frames_lists_and_arrays_are_the_same(data: Any) -> None:
 def test_the_protocol_of_the_paper_holds_out_two_classes(data: Any) -> None:
     X, y = data.training_set()
     paper = tune(ESZSL(), X, y, data.classes, protocol="paper")
-    plain = tune(ESZSL(), X, y, data.classes, cv=ClassHoldout(2, 5), strategy="grid")
+    plain = tune(ESZSL(), X, y, data.classes, cv=ClassHoldout(2, 5))
     assert paper.trials == plain.trials
-    assert (paper.strategy, paper.n_fits) == ("grid", 30 * 5)
-
-
-def test_the_grid_of_the_paper() -> None:
-    settings = expand(JLSE.paper(), JLSE.paper_grid())
-    assert len(settings) == 192
-    assert len({s.fit_key for s in settings}) == 48
-    for name in ("source_fit", "source_shrinkage", "similarity_penalty", "n_target_atoms",
-                 "max_iter", "test_source_fit", "test_target_fit"):  # fmt: skip
-        assert len({s.parameters[name] for s in settings}) > 1
-
-
-def test_the_model_of_the_paper_is_tuned_its_way(data: Any) -> None:
-    tuning = tune(
-        JLSE.paper(), *data.training_set(), classes=data.classes,
-        protocol="paper", n_settings=8, cv=ClassHoldout(2, 2),
-    )  # fmt: skip
-    assert tuning.n_fits == 2 * 2
-    assert {t.n_splits for t in tuning.trials} == {2}
-    assert tuning.estimator.get_params()["loss"] == "hinge"
+    assert (paper.strategy, paper.n_fits) == ("halving", 61)
 
 
 # -- what each parameter did --------------------------------------------------------------------
@@ -204,7 +194,9 @@ def test_effects_compare_on_splits_that_all_settings_have() -> None:
         Trial({"a": 2, "b": 0.5}),
         Trial({"a": 3, "b": 0.5}, (0.1,), error="ValueError: no"),
     )
-    tuning = Tuning(trials, "per_class_accuracy", ESZSL(), "halving", 2, 5, 3.0, 3.5, False)
+    tuning = Tuning(
+        trials, trials[0], "per_class_accuracy", ESZSL(), "halving", 2, 5, 3.0, 3.5, False
+    )
     assert tuning.n_tried == 4
     effects = tuning.effects()
     assert list(effects) == ["a", "b"]
@@ -219,10 +211,13 @@ def test_a_setting_that_fails_is_recorded_and_the_others_go_on(data: Any) -> Non
     X, y = data.training_set()
     grid = {"row_penalty": [-1.0, 0.1, "much"]}
     tuning = tune(ESZSL(), X, y, data.classes, grid, cv=ClassHoldout(2, 3))
-    assert [t.parameters["row_penalty"] for t in tuning.trials] == [0.1, -1.0, "much"]
-    good, *failed = tuning.trials
-    assert good.error is None
-    assert len(good.scores) == 3
+    *good, first, second = tuning.trials
+    assert {t.parameters["row_penalty"] for t in good} == {0.1, ESZSL().row_penalty}
+    failed = [first, second]
+    assert [t.parameters["row_penalty"] for t in failed] == [-1.0, "much"]
+    for trial in good:
+        assert trial.error is None
+        assert len(trial.scores) == 3
     for trial in failed:
         assert trial.error
         assert trial.scores == ()
@@ -234,7 +229,7 @@ def test_a_setting_that_fails_is_recorded_and_the_others_go_on(data: Any) -> Non
 def test_nothing_that_can_be_fitted_is_an_error(data: Any) -> None:
     X, y = data.training_set()
     with pytest.raises(InputError, match=r"no setting could be fitted.*row_penalty"):
-        tune(ESZSL(), X, y, data.classes, {"row_penalty": [-1.0, -2.0]})
+        tune(ESZSL(row_penalty=-3.0), X, y, data.classes, {"row_penalty": [-1.0, -2.0]})
 
 
 @pytest.mark.parametrize(
@@ -279,4 +274,3 @@ def test_the_examples_of_the_page_run() -> None:
     assert names["model"].score(*names["digits"].unseen_set()) > 1 / 3
     for code in more:
         exec(code.replace("budget=20", "budget=1"), names)
-    assert len(names["found"].trials) == 8

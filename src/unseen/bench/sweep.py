@@ -29,7 +29,14 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "n_source_atoms": (10, 20, 40, 80, 150),
     "source_shrinkage": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
     "target_shrinkage": (0.001, 0.01, 0.02, 0.1, 1.0),
-    "max_iter": (0, 1, 2, 3, 5),
+    "source_fit": (0.1, 0.3, 1.0, 3.0, 10.0),
+    "target_fit": (3.0, 10.0, 30.0, 100.0, 300.0),
+    "similarity_penalty": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
+    "positive_weight": ("uniform", 3.0, 10.0, "balanced"),
+    "training__max_iter": (0, 1, 2, 3, 5),
+    "testing": ("DataFit", "Algorithm4", "Algorithm3"),
+    "decision": (1, 2),
+    "kernel_width": (0.3, 0.5, 0.7, 1.0, 1.5, 2.0),
     "row_penalty": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
     "class_penalty": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0),
 }
@@ -39,7 +46,10 @@ SYMBOLS = {
     "n_source_atoms": "size of B",
     "source_shrinkage": "λ1s / λ2s",
     "target_shrinkage": "λ1t / λ2t",
-    "max_iter": "rounds of Algorithm 2",
+    "source_fit": "λ2s",
+    "target_fit": "λ2t",
+    "similarity_penalty": "λ_W",
+    "training__max_iter": "rounds of Algorithm 2",
 }
 SIDES = ("held-out", "unseen")
 
@@ -129,8 +139,6 @@ def _measured(
     kind = method(sweep.method)
     known = kind().get_params()
     fixed: dict[str, Any] = {"random_state": trial} if "random_state" in known else {}
-    if "calibration" in known:
-        fixed["calibration"] = None
     model = built(kind, {**fixed, **sweep.fixed, sweep.parameter: value})
     model.fit(X, y, classes=table)
     names = np.unique(y_test)
@@ -175,5 +183,8 @@ def sweep_picture(sweep: Sweep, records: Sequence[dict[str, Any]], look: Look = 
         shares = {value: found for value, found in mine.items() if found}
         means, spreads = map(np.mean, shares.values()), map(deviation, shares.values())
         lines[name] = (list(shares), list(means), list(spreads))
-    name, symbol = sweep.parameter.replace("_", " "), SYMBOLS.get(sweep.parameter)
+    name, symbol = (
+        sweep.parameter.replace("__", "_").replace("_", " "),
+        SYMBOLS.get(sweep.parameter),
+    )
     return sweep_figure(f"{name}, {symbol}" if symbol else name, lines, look)

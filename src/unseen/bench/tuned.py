@@ -8,21 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.bench.variants import table_rows
+from unseen.bench.variants import NUMERALS, PAIRWISE, table_rows
 from unseen.classes import ClassTable
-from unseen.estimators import METHODS
-from unseen.parts import plain, plain_parameters
-from unseen.protocols import uncalibrated
+from unseen.estimators import JLSE, METHODS
+from unseen.parts import built
 from unseen.selection import ClassHoldout
-from unseen.tuning import Trial, Tuning, tune
+from unseen.tuning import PROTOCOLS, SCORINGS, choose, tune
+from unseen.tuning.run import TrainingData, search_on
+from unseen.tuning.search import Search
+from unseen.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
+from unseen.tuning.trial import best_first
 
 TUNING = ("default", "holdout", "paper")
+_PROTOCOLS = {"holdout": "default", "paper": "paper"}
+# Of the search that all variants share: settings, each fitted without and with rounds of
+# Algorithm 2, and splits, on which each of these is scored.
+_N_SETTINGS = 25
 _N_SPLITS = 3
-_N_SETTINGS = 60
-
-# What the variants of the paper's table choose among; only the penalty needs a fit of its own.
-_TRAINING = {"similarity_penalty": ["auto", 1e-4]}
-_DECISION = {1: {}, 2: {"test_source_fit": [0.3, 1.0, 2.0]}}
 
 
 class Chosen(NamedTuple):
@@ -45,8 +47,7 @@ def tuned_parameters(
     """Parameters for each method, chosen without the unseen classes.
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
-    and "paper" two of them; a setting takes the place of the defaults if it beats them by more
-    than two standard errors of the difference, since the best of many is partly luck. After
+    and "paper" two of them; the defaults are kept unless a setting beats them clearly. After
     `budget` seconds the search for a method begins no fit. A search that was stopped goes on from
     `checkpoint`. `labels` are those of variants, or one method.
     """
@@ -55,28 +56,11 @@ def tuned_parameters(
     if all(label in table_rows() for label in labels):
         return _tuned_variants(labels, tuning, X, y, classes, seed, budget, checkpoint)
     (label,) = labels
-    return _tuned(label, tuning, X, y, classes, seed, budget, checkpoint)
-
-
-def _tuned(
-    label: str,
-    tuning: str,
-    X: np.ndarray,
-    y: np.ndarray,
-    classes: Any,
-    seed: int,
-    budget: float | None,
-    checkpoint: Path | None,
-) -> Chosen:
-    model = METHODS[label]()
-    way: dict[str, Any] = (
-        {"protocol": "paper", "n_settings": _N_SETTINGS} if tuning == "paper" else {}
-    )
     found = tune(
-        uncalibrated(model), X, y, classes,
-        random_state=seed, budget=budget, checkpoint=checkpoint, **way,
+        METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning],
+        random_state=seed, budget=budget, checkpoint=checkpoint,
     )  # fmt: skip
-    return Chosen({label: chosen(found.trials, plain_parameters(model))}, found.spent)
+    return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
 def _tuned_variants(
@@ -89,41 +73,43 @@ def _tuned_variants(
     budget: float | None,
     checkpoint: Path | None,
 ) -> Chosen:
-    """One search for all variants, as they share their fits; each takes the best of its own."""
-    rounds = METHODS["jlse"]().get_params()["max_iter"]
-    embeddings = ["init", "algorithm 4"]
-    grid = [
-        {**_TRAINING, "max_iter": [0, rounds], "test_embedding": embeddings,
-         "decision": [decision], **fits}
-        for decision, fits in _DECISION.items()
-    ]  # fmt: skip
-    grid.append({**_TRAINING, "max_iter": [rounds], "inference": ["pairwise"], "decision": [1, 2],
-                 **_DECISION[2]})  # fmt: skip
-    held_out = 2 if tuning == "paper" else 0.2
-    model = uncalibrated(METHODS["jlse"]())
-    found: Tuning = tune(
-        model, X, y, classes, grid, strategy="grid",
-        cv=ClassHoldout(held_out, _N_SPLITS, seed), budget=budget, checkpoint=checkpoint,
+    """One search for all variants, as they share their fits; each keeps its default or takes the
+    best setting of its own."""
+    scored_by = {label: _scored_by(label, tuning) for label in labels}
+    scored = list(dict.fromkeys(scored_by.values()))
+    search = Search(
+        JLSE(), _settings_of_variants(scored, seed), scoring=SCORINGS[0], strategy="grid",
+        budget=budget, random_state=seed, n_defaults=len(scored),
     )  # fmt: skip
+    cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
+    search_on(TrainingData.of(X, y, classes), search, cv, checkpoint=checkpoint)
     best = {}
-    for label in labels:
-        fixed = table_rows()[label]
-        own = [t for t in found.trials if fixed.items() <= t.parameters.items()]
-        best[label] = fixed | chosen(own, plain_parameters(model) | fixed)
-    return Chosen(best, found.spent)
+    for k, label in enumerate(scored):
+        own = search.trials[k :: len(scored)]
+        choice = choose([own[i] for i in best_first(own, range(len(own)))], own[0])
+        best[label] = {} if choice.kept_default else choice.kept.parameters
+    return Chosen({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
 
 
-def chosen(trials: Sequence[Trial], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the best trial, or none if the defaults are as good but for luck.
+def _scored_by(label: str, tuning: str) -> str:
+    """The variant whose scores choose the parameters of a variant.
 
-    `trials` come best first; those that a budget left out come last.
+    Algorithm 3 solves a problem for each held-out row and class: with two classes that is little,
+    with a fifth of them more than all fits. There it takes what was best with Algorithm 4.
     """
-    tried = (t for t in trials if t.scores)
-    usual = next((t for t in tried if plain(t.parameters).items() <= defaults.items()), None)
-    best = trials[0]
-    if usual is None or not best.scores:
-        return best.parameters if best.scores else {}
-    n = min(best.n_splits, usual.n_splits)
-    gain = np.subtract(best.scores[:n], usual.scores[:n])
-    error = gain.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
-    return best.parameters if gain.mean() > 2 * error else {}
+    if label not in PAIRWISE or tuning == "paper":
+        return label
+    return NUMERALS[-2:][PAIRWISE.index(label)]
+
+
+def _settings_of_variants(labels: Sequence[str], seed: int) -> list[Setting]:
+    """Drawn settings, the defaults before them, each for all variants in turn."""
+    model = JLSE()
+    space = {k: v for k, v in JLSE.paper_grid().items() if k != "training__max_iter"}
+    drawn = [own_values(model, space), *draw(model, space, _N_SETTINGS - 1, seed)]
+    rows = [own_values(built(JLSE, table_rows()[label]), table_rows()[label]) for label in labels]
+    return [
+        Setting(setting | row, fit_key(with_parameters(model, setting | row)))
+        for setting in drawn
+        for row in rows
+    ]

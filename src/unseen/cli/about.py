@@ -20,6 +20,7 @@ from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.parts import plain_parameters
+from unseen.tuning.settings import described as tried
 
 # Seconds that JLSE takes on the digits only where its loops have to be compiled.
 _COMPILED = 15.0
@@ -128,7 +129,7 @@ def methods(
         name: {
             "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
             "parameters": plain_parameters(kind()),
-            "grid": kind.default_grid(),
+            "grid": {k: tried(v) for k, v in kind.default_grid().items()},
         }
         for name, kind in chosen.items()
     }
@@ -163,9 +164,10 @@ def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     say("--------------------------------------------------")
     grid = kind.default_grid()
     for name, value in plain_parameters(kind()).items():
-        tried = f"  [{', '.join(map(str, grid[name]))}]" if name in grid else ""
+        values = tried(grid[name]) if name in grid else ""
+        text = values if isinstance(values, str) else ", ".join(map(str, values))
         indent = "  " * name.count("__")
-        say(f"{indent}{name} = {value}{tried}")
+        say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
 
 
 def _tells(text: str, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +17,10 @@ from unseen.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, o
 from unseen.cli.output import percent, say, show, show_json
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import method
-from unseen.parts import built, plain, plain_parameters
+from unseen.parts import Composite, built, plain
 from unseen.selection import ClassHoldout, n_held_out
 from unseen.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
+from unseen.tuning.run import grid_of
 
 _SHOWN = 10
 # More letters of parameter names than a line has room for; so many settings stand side by side.
@@ -29,16 +31,14 @@ _SHOWN_ACROSS = 6
 def tune(
     data: Data,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Save the best model, fitted on all rows.")
+        Path | None, typer.Option("--out", "-o", help="Save the model, fitted on all rows.")
     ] = None,
     method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     split: Split = "",
     protocol: Annotated[
         str,
-        typer.Option(
-            help="default, or paper: two classes held out, a larger grid, all of it on all splits."
-        ),
+        typer.Option(help="default: a fifth of the classes held out; paper: two of them."),
     ] = "default",
     strategy: Annotated[
         str | None,
@@ -50,7 +50,7 @@ def tune(
         float | None, typer.Option(metavar="SECONDS", help="Begin no fit of the search after that.")
     ] = None,
     settings: Annotated[
-        int | None, typer.Option(min=1, help="Try at most so many settings, drawn at random.")
+        int | None, typer.Option(min=1, help="How many settings to try, drawn at random.")
     ] = None,
     hold_out: Annotated[
         float | None, typer.Option(help="Classes held out each time: a number, or a share below 1.")
@@ -66,6 +66,8 @@ def tune(
 ) -> None:
     """Choose parameters by holding out seen classes; the unseen ones take no part.
 
+    The defaults, with what --set says, are kept unless a setting beats them clearly.
+
     Example: unseen tune birds/ --budget 600 --out birds.unseen
     """
     check_model_out(out)
@@ -75,9 +77,7 @@ def tune(
     kind, preset = method(method_name), PROTOCOLS[protocol]
     fixed = parameters(kind, set_)
     model = built(kind, fixed)
-    # Another kind of part may lack what the grid of the method varies.
-    tunable = plain_parameters(model).keys() - fixed.keys()
-    grid = {k: v for k, v in getattr(kind, preset.grid)().items() if k in tunable}
+    grid = {k: v for k, v in grid_of(model, preset.grid).items() if k not in fixed}
     hold_out = preset.n_classes if hold_out is None else hold_out
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
@@ -95,10 +95,10 @@ def tune(
         _let_go(checkpoint, found, json)
         return
     _show(found, method_name)
-    chosen = _options({**fixed, **found.best_parameters})
-    say(f"Chosen: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
-    say(f"Saved the best model, fitted on all {y.size:,} rows: {out}" if out else
-        "Nothing was saved; --out FILE saves the best model.")  # fmt: skip
+    chosen = _options(fixed if found.kept_default else {**fixed, **found.best_parameters})
+    say(f"Kept: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
+    say(f"Saved the model, fitted on all {y.size:,} rows: {out}" if out else
+        "Nothing was saved; --out FILE saves the model.")  # fmt: skip
     _let_go(checkpoint, found, json)
 
 
@@ -120,15 +120,20 @@ def _check_choices(protocol: str, strategy: str | None) -> None:
 
 def _facts(found: Tuning) -> dict[str, Any]:
     """The search for a program."""
-    trials = [
-        {"parameters": t.parameters, "mean": t.mean, "scores": t.scores, "seconds": t.seconds,
-         "splits": t.n_splits, "error": t.error}
-        for t in found.trials
-    ]  # fmt: skip
     effects = {name: [e._asdict() for e in values] for name, values in found.effects().items()}
-    names = ("scoring", "strategy", "n_splits", "n_fits", "budget", "spent", "finished")
-    facts = {name: getattr(found, name) for name in names}
-    return facts | {"best": found.best_parameters, "effects": effects, "trials": trials}
+    names = ("scoring", "strategy", "n_splits", "n_fits", "budget", "spent", "finished",
+             "kept_default", "gain", "gain_error")  # fmt: skip
+    return {name: getattr(found, name) for name in names} | {
+        "best": plain(found.best_parameters),
+        "default": _trial(found.default),
+        "effects": effects,
+        "trials": [_trial(trial) for trial in found.trials],
+    }
+
+
+def _trial(t: Trial) -> dict[str, Any]:
+    return {"parameters": plain(t.parameters), "mean": t.mean, "scores": t.scores,
+            "seconds": t.seconds, "splits": t.n_splits, "error": t.error}  # fmt: skip
 
 
 def _show(found: Tuning, name: str) -> None:
@@ -136,32 +141,42 @@ def _show(found: Tuning, name: str) -> None:
     _show_best(found, name)
     _show_effects(found)
     say(_spent(found))
+    say(_compared(found))
 
 
 def _show_best(found: Tuning, name: str) -> None:
-    """The best settings, one a line, or one a column where the parameters are many."""
+    """The best settings and the default, one a line, or one a column where there are many
+    parameters."""
     names = list(found.effects())
     wide = sum(map(len, names)) > _HEADER
-    trials = found.trials[: _SHOWN_ACROSS if wide else _SHOWN]
-    columns = [*names, found.scoring, "sd", "splits", "s"]
-    rows = [[*(t.parameters.get(k, "") for k in names), *_cells(t)] for t in trials]
+    n_shown = min(_SHOWN_ACROSS if wide else _SHOWN, len(found.trials))
+    places = {str(k): trial for k, trial in enumerate(found.trials[:n_shown], start=1)}
+    own = next((k for k, trial in places.items() if trial is found.default), "")
+    places = {f"{k} default" if k == own else k: trial for k, trial in places.items()}
+    if not own:
+        places["default"] = found.default
+    columns = ["place", *names, found.scoring, "sd", "splits", "s"]
+    rows = [
+        [place, *(_text(t.parameters.get(k, "")) for k in names), *_cells(t)]
+        for place, t in places.items()
+    ]
     if wide:
-        places = map(str, range(1, len(rows) + 1))
-        lines = [[place, *row] for place, row in zip(places, rows, strict=True)]
-        columns, *rows = zip(["place", *columns], *lines, strict=True)
-    show(
-        f"{name}: best {len(trials)} of {len(found.trials)} settings on held-out seen classes",
-        columns,
-        rows,
-    )
+        columns, *rows = zip(columns, *rows, strict=True)
+    title = f"{name}: best {n_shown} of {len(found.trials)} settings on held-out seen classes"
+    show(title, columns, rows)
+
+
+def _text(value: Any) -> Any:
+    """A value as `--set` takes it, a part by the name of its class."""
+    return type(value).__name__ if isinstance(value, Composite) else value
 
 
 def _show_effects(found: Tuning) -> None:
     """What each parameter did; one that had a single value did nothing."""
     best = found.best_parameters
     rows = [
-        [name if k == 0 else "", effect.value, percent(effect.mean), percent(effect.best),
-         effect.n_settings, "chosen" if best.get(name) == effect.value else ""]
+        [name if k == 0 else "", _text(effect.value), percent(effect.mean), percent(effect.best),
+         effect.n_settings, "kept" if name in best and effect.holds(best[name]) else ""]
         for name, effects in found.effects().items()
         if len(effects) > 1
         for k, effect in enumerate(effects)
@@ -202,6 +217,23 @@ def _spent(found: Tuning) -> str:
         f"{line}; the budget ended the search: {found.n_tried} of {len(found.trials)} settings "
         f"were tried, {n_all} on all splits, the best on {best} of {found.n_splits}."
     )
+
+
+def _compared(found: Tuning) -> str:
+    """The default beside the winner, and which of the two is kept."""
+    default, winner, gain, error, n_splits, kept_default = found.choice
+    if winner is default:
+        return "No other setting could be compared with the default, which is kept."
+    if default.error is not None:
+        return "The default failed; the best other setting is kept."
+    here = [percent(fmean(t.scores[:n_splits])) for t in (default, winner)]
+    line = f"Default {here[0]}, best other setting {here[1]} on {counted(n_splits, 'split')}"
+    if n_splits == 1:
+        return f"{line}: too few to tell them apart; the default is kept."
+    line += f": {100 * gain:+.1f} ± {100 * error:.1f} points (standard error)"
+    if kept_default:
+        return f"{line}; the default is kept, as it is not beaten by two standard errors."
+    return f"{line}; the default is beaten by more than two standard errors and given up."
 
 
 def _options(chosen: dict[str, Any]) -> str:

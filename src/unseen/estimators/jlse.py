@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.stats import loguniform
 
 from unseen.checks import check_number, check_positive, check_whole
 from unseen.estimators.latent import LatentClassifier
@@ -22,6 +23,12 @@ from unseen.training.start import Recipe
 
 TRAINING = Part(Algorithm2, (Algorithm2, Algorithm1))
 TESTING = (Algorithm4, Algorithm3, DataFit)
+# What `tune` draws from where a range would make no sense.
+_LISTS: dict[str, list[Any]] = {
+    "n_target_atoms": [60, 100, 150, 250, 400],
+    "training__max_iter": [0, 1, 2, 3],
+    "positive_weight": ["uniform", 3.0, 10.0, "balanced"],
+}
 
 
 class JLSE(LatentClassifier):
@@ -40,12 +47,11 @@ class JLSE(LatentClassifier):
     ----------
     n_target_atoms : h_t, size of the dictionary D, which begins as the top eigenvectors.
     n_source_atoms : h_s, size of B; None for one atom per seen class, up to 200 (k-means beyond).
-    source_fit, source_shrinkage : λ2s, and λ1s/λ2s.
-    target_fit, target_shrinkage : λ2t, and λ1t/λ2t.
+    source_fit, target_fit : λ2s and λ2t, in units of the pair loss that the first W leaves.
+    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
-        "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight, "root" is
-        between the two, √(C - 1).
+        "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight.
     training : `Algorithm2()`, or `Algorithm1()`, where each pair has codes of its own.
     testing : `Algorithm4()`; `DataFit()` for "init." in the paper's table; or `Algorithm3()`, where
         each pair has codes of its own. It may be changed after `fit`.
@@ -70,18 +76,26 @@ class JLSE(LatentClassifier):
         "row_scaler": Part(RowScaler),
         "class_scaler": Part(lambda: ClassScaler(center=False)),
     }
+    # By what a default is divided and multiplied for the range that `tune` draws from.
+    _ranges: ClassVar[Mapping[str, float]] = {
+        "source_fit": 4.0,
+        "source_shrinkage": 4.0,
+        "target_fit": 8.0,
+        "target_shrinkage": 5.0,
+        "similarity_penalty": 6.0,
+    }
 
     def __init__(
         self,
-        n_target_atoms: int = 150,
+        n_target_atoms: int = 200,
         *,
         n_source_atoms: int | None = None,
-        source_fit: float = 1.5,
+        source_fit: float = 20.0,
         source_shrinkage: float = 1.5,
-        target_fit: float = 50.0,
+        target_fit: float = 150.0,
         target_shrinkage: float = 0.03,
-        similarity_penalty: float = 3e-3,
-        positive_weight: float | str = "root",
+        similarity_penalty: float = 2.5e-3,
+        positive_weight: float | str = 10.0,
         training: Algorithm2 | None = None,
         testing: Testing | None = None,
         decision: int = 2,
@@ -105,6 +119,21 @@ class JLSE(LatentClassifier):
         self.class_scaler = class_scaler
         self.constant_feature = constant_feature
         self.random_state = random_state
+
+    @classmethod
+    def default_grid(cls) -> dict[str, Any]:
+        """Ranges around the defaults for the λ, and lists, which hold the defaults, for the rest;
+        `tune` draws settings from them."""
+        usual = cls().get_params()
+        ranges = {k: loguniform(usual[k] / f, usual[k] * f) for k, f in cls._ranges.items()}
+        lists = {k: v if usual[k] in v else [usual[k], *v] for k, v in _LISTS.items()}
+        return {**ranges, **lists}
+
+    @classmethod
+    def paper_grid(cls) -> dict[str, Any]:
+        """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
+        the weights of pairs."""
+        return cls.default_grid()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

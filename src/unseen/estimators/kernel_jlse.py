@@ -39,6 +39,7 @@ class KernelJLSE(JLSE):
         **JLSE._parts,
         "testing": Part(lambda: Algorithm4(offset=0.3), TESTING),
     }
+    _ranges: ClassVar[Mapping[str, float]] = {**JLSE._ranges, "kernel_width": 3.0}
     _link = "margin"
 
     def __init__(
@@ -47,9 +48,9 @@ class KernelJLSE(JLSE):
         *,
         kernel_width: float = 1.0,
         n_source_atoms: int | None = None,
-        source_fit: float = 1.5,
+        source_fit: float = 20.0,
         source_shrinkage: float = 1.5,
-        target_fit: float = 50.0,
+        target_fit: float = 300.0,
         target_shrinkage: float = 0.03,
         similarity_penalty: float = 5e-3,
         positive_weight: float | str = 4.0,

@@ -32,6 +32,8 @@ class LatentModel:
         in units of the mean ω of all pairs: 1 in the paper.
     source_set : where codes of classes lie; "simplex" in the paper.
     loss, link : the form of log p_W; see `unseen.model.terms`.
+    is_coupled : whether each pair had codes of its own in training (Algorithm 1), or all N pairs of
+        a class and all C pairs of a row shared one (Algorithm 2).
     """
 
     spaces: Spaces
@@ -51,6 +53,7 @@ class LatentModel:
     source_set: str = "simplex"
     loss: str = "hinge"
     link: str = "saturating"
+    is_coupled: bool = False
 
     def describe(self, vectors: np.ndarray) -> np.ndarray:
         """S̃: class descriptions in the space of B, C' x d_s."""

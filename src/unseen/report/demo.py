@@ -16,7 +16,7 @@ from unseen.errors import require
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.plots import Strip, gallery_figure, precision_recall_figure
 from unseen.plots.canvas import png
-from unseen.protocols import ClassResult, Evaluation, evaluate, uncalibrated
+from unseen.protocols import ClassResult, Evaluation, evaluate
 from unseen.report import page as html
 from unseen.report.pictures import RowPictures
 from unseen.report.publish import Shown, publish, write
@@ -103,9 +103,7 @@ def _fitted(kind: type[ZeroShotClassifier], data: ZeroShotDataset) -> ZeroShotCl
 
 
 def _accuracy(kind: type[ZeroShotClassifier], data: ZeroShotDataset) -> float:
-    X, y = data.training_set()
-    model = uncalibrated(kind()).fit(X, y, classes=data.classes)
-    return model.score(*data.unseen_set())
+    return _fitted(kind, data).score(*data.unseen_set())
 
 
 def _retrieved(

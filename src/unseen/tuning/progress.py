@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from unseen.errors import counted
-from unseen.tuning.result import Trial
+from unseen.tuning.trial import Trial
 
 
 class Progress(NamedTuple):

@@ -1,4 +1,4 @@
-"""`tune`: a grid, classes to hold out, and the best setting fitted on all rows."""
+"""`tune`: settings to try, classes to hold out, and the setting that is kept fitted on all rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.names import as_names
-from unseen.parts import plain_parameters, without
+from unseen.parts import plain, plain_parameters, without
 from unseen.selection import ClassHoldout
 from unseen.training.checkpoint import Checkpoint
+from unseen.tuning.choice import choose
 from unseen.tuning.progress import Progress, reporter
-from unseen.tuning.result import Tuning, best_first
+from unseen.tuning.result import Tuning
 from unseen.tuning.search import STRATEGIES, Search, Split
-from unseen.tuning.settings import Grid, expand, sample, with_parameters
+from unseen.tuning.settings import Grid, ranges, settings_of, with_parameters
+from unseen.tuning.trial import best_first
 
 SCORINGS = ("per_class_accuracy", "mean_average_precision")
 
@@ -42,7 +44,7 @@ class Protocol(NamedTuple):
 
 PROTOCOLS = {
     "default": Protocol(0.2, 5, "halving", "default_grid"),
-    "paper": Protocol(2, 5, "grid", "paper_grid"),
+    "paper": Protocol(2, 5, "halving", "paper_grid"),
 }
 
 
@@ -64,7 +66,11 @@ def tune(
     progress: Callable[[Progress], Any] | bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tuning:
-    """Search a grid by held-out seen classes, then fit the best setting on all rows.
+    """Search settings by held-out seen classes, then fit the one that is kept on all rows.
+
+    The estimator as it is given is always among the settings. It is kept unless the best of the
+    others beats it by more than two standard errors of the differences between the two, split by
+    split: the best of many is partly luck, and tuning should do no harm.
 
     The descriptions of classes without rows take no part in the search: it is given the lines of
     the seen classes alone. The estimator that comes back knows all of `classes`.
@@ -73,16 +79,20 @@ def tune(
 
     Parameters
     ----------
-    grid : parameter names and values to try; None for that of the protocol.
-    protocol : what is done where it is not said here. "default" holds out a fifth of the seen
-        classes, 5 times, for the method's `default_grid`, by halving. "paper" holds out two
-        classes, 5 times, for its `paper_grid`, and scores every setting on every split.
+    grid : parameter names, each with a list of values or a range to draw from, such as
+        `scipy.stats.loguniform(0.3, 3)`; None for that of the protocol. Values drawn for a
+        parameter that is a whole number are rounded to whole numbers.
+    protocol : what is done where it is not said here, by halving. "default" holds out a fifth of
+        the seen classes, 5 times, for the method's `default_grid`; "paper" holds out two classes,
+        5 times, for its `paper_grid`.
     cv : how classes are held out.
     strategy : "grid" scores every setting on every split. "halving" scores every setting on the
-        first split, and after each split the better half goes on, but never fewer than four.
+        first split, and after each split the better half goes on, but never fewer than four. The
+        estimator's own setting always goes on.
     budget : seconds after which the search begins no fit; None for no limit. One fit is always
-        made, and that of the best setting on all rows comes on top.
-    n_settings : try at most so many settings of the grid, drawn at random.
+        made, and that of the setting that is kept on all rows comes on top.
+    n_settings : with lists, try at most so many settings, drawn at random. With a range, draw so
+        many (None: 40); each is tried with all values of the lists of test-time parameters.
     scoring : "per_class_accuracy", or "mean_average_precision" for retrieval.
     random_state : seed of the order in which settings are tried, of their choice where
         `n_settings` is given, and of the held-out classes where `cv` is not.
@@ -95,41 +105,70 @@ def tune(
     preset = _preset(protocol)
     strategy = preset.strategy if strategy is None else strategy
     _check(strategy, budget, n_settings, scoring, n_jobs)
-    table = ClassTable.of(classes)
-    labels = as_names(np.asarray(y), "labels")
-    table.rows(labels)
-    if len(X) != labels.size:
-        raise InputError(f"{len(X)} rows in X but {labels.size} labels in y")
     cv = ClassHoldout(preset.n_classes, preset.n_splits, random_state) if cv is None else cv
-    settings = expand(estimator, getattr(estimator, preset.grid)() if grid is None else grid)
+    grid = grid_of(estimator, preset.grid) if grid is None else grid
     search = Search(
         estimator,
-        sample(settings, n_settings, random_state),
+        settings_of(estimator, grid, n_settings, random_state),
         scoring=scoring,
         strategy=strategy,
         budget=budget,
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    splits = list(cv.split(X, labels))
-    seen = table.select(np.unique(labels))
-    parts = (_split(X, labels, seen, *rows) for rows in splits)
-    belongs = {} if checkpoint is None else _belongs(search, X, labels, table, splits)
+    data = TrainingData.of(X, y, classes)
+    search_on(data, search, cv, progress=progress, checkpoint=checkpoint)
+    return _result(search, data, cv.get_n_splits(), ranges(grid))
+
+
+def grid_of(estimator: ZeroShotClassifier, name: str) -> dict[str, Any]:
+    """The grid of a method, without what the parts of this estimator do not have."""
+    known = plain_parameters(estimator)
+    return {k: v for k, v in getattr(estimator, name)().items() if k in known}
+
+
+class TrainingData(NamedTuple):
+    """Rows, their labels, and the table of all classes."""
+
+    X: Any
+    labels: np.ndarray
+    table: ClassTable
+
+    @classmethod
+    def of(cls, X: Any, y: Any, classes: Any) -> TrainingData:
+        """Checked: every label has a line of the table."""
+        table, labels = ClassTable.of(classes), as_names(np.asarray(y), "labels")
+        table.rows(labels)
+        if len(X) != labels.size:
+            raise InputError(f"{len(X)} rows in X but {labels.size} labels in y")
+        return cls(X, labels, table)
+
+
+def search_on(
+    data: TrainingData,
+    search: Search,
+    cv: ClassHoldout,
+    *,
+    progress: Callable[[Progress], Any] | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> None:
+    """Run a search, on seen classes alone, from its checkpoint where there is one."""
+    splits = list(cv.split(data.X, data.labels))
+    seen = data.table.select(np.unique(data.labels))
+    parts = (_split(data.X, data.labels, seen, *rows) for rows in splits)
+    belongs = {} if checkpoint is None else _belongs(search, data, splits)
     with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
         search.run(parts, len(splits), report, kept)
         if all(trial.error is not None for trial in search.trials if trial.seconds):
             kept.discard()  # the next call may find the cause mended
-    return _result(search, X, labels, table, len(splits))
 
 
-def _belongs(
-    search: Search, X: Any, labels: np.ndarray, table: ClassTable, splits: list[Any]
-) -> dict[str, Any]:
+def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str, Any]:
     """What a search that goes on must have in common with the one that was stopped."""
     return {
         "method": type(search.estimator).__name__,
-        "data": data_checksum(np.asarray(X), labels, table),
-        "settings": joblib.hash([search.settings[k].parameters for k in search.order]),
+        "data": data_checksum(np.asarray(data.X), data.labels, data.table),
+        "settings": joblib.hash([plain(search.settings[k].parameters) for k in search.order]),
         "splits": joblib.hash(splits),
         "scoring": search.scoring,
         "strategy": search.strategy,
@@ -144,25 +183,27 @@ def _split(
     return Split(X_train, labels[train], X_test, labels[test], table)
 
 
-def _result(search: Search, X: Any, labels: np.ndarray, table: ClassTable, n_splits: int) -> Tuning:
-    """The trials in order, and the best setting fitted on all rows."""
+def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[str]) -> Tuning:
+    """The trials in order, and the setting that is kept fitted on all rows."""
     order = best_first(search.trials, range(len(search.trials)))
     trials = tuple(search.trials[k] for k in order)
-    best = trials[0]
-    if best.error is not None or not best.scores:
+    if trials[0].error is not None or not trials[0].scores:
         failed = next(t for t in search.trials if t.error is not None)
         raise InputError(f"no setting could be fitted; the first failed with {failed.error}")
-    model = with_parameters(search.estimator, best.parameters)
+    default = search.trials[0]
+    model = with_parameters(search.estimator, choose(trials, default).kept.parameters)
     return Tuning(
         trials=trials,
+        default=default,
         scoring=search.scoring,
-        estimator=model.fit(X, labels, classes=table),
+        estimator=model.fit(data.X, data.labels, classes=data.table),
         strategy=search.strategy,
         n_splits=n_splits,
         n_fits=search.n_fits,
         budget=search.budget,
         spent=search.spent,
         finished=search.finished,
+        drawn=drawn,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from unseen.estimators.base import ZeroShotClassifier
 from unseen.metrics import mean_average_precision, per_class_accuracy
 from unseen.training.checkpoint import Checkpoint
 from unseen.tuning.progress import Progress
-from unseen.tuning.result import Outcome, Trial, best_first
-from unseen.tuning.settings import Setting, by_fit, fit_key, with_parameters
+from unseen.tuning.settings import Setting, by_fit, with_parameters
+from unseen.tuning.trial import Outcome, Trial, best_first
 
 STRATEGIES = ("halving", "grid")
 # A split holds out few classes, so the last splits decide between more than one or two settings.
@@ -35,13 +36,32 @@ class Split(NamedTuple):
     table: ClassTable
 
 
+class _Due(NamedTuple):
+    """A split whose turn it is.
+
+    n_left : how many splits there are from this one on.
+    begin : when the search began.
+    """
+
+    number: int
+    split: Split
+    n_left: int
+    begin: float
+
+
 class Search:
     """Settings, each on as many splits as the strategy gives it.
 
     "grid" gives all settings all splits. "halving" gives all of them the first split, and after
     each split the better half goes on, but never fewer than four. Either way the splits are gone
-    through one after the other, better settings first: where the budget ends within a split, the
-    settings it left out are the less promising ones.
+    through one after the other, better settings first.
+
+    The first split takes no more settings than the budget suffices for on all splits, by the pace
+    so far, since one split tells little; where the budget ends within a later split, the settings
+    it left out are the less promising ones.
+
+    The first `n_defaults` settings are those that the others have to beat: they come first on
+    every split and are never dropped, so that no other is scored on a split without them.
     """
 
     def __init__(
@@ -54,16 +74,17 @@ class Search:
         budget: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        n_defaults: int = 1,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.estimator, self.settings, self.scoring = estimator, settings, scoring
         self.strategy, self.budget, self.n_jobs = strategy, budget, n_jobs
-        self.random_state, self.clock = random_state, clock
+        self.random_state, self.n_defaults, self.clock = random_state, n_defaults, clock
         self.trials = [Trial(setting.parameters) for setting in settings]
         self.n_fits, self.spent, self.finished = 0, 0.0, True
         self.order = self._first_order()
-        self._outcomes: list[list[Outcome]] = []  # of every fit
-        self._known: list[list[Outcome]] = []  # those that wait for their fit to be due
+        self._outcomes: dict[tuple[int, int], Outcome] = {}  # by split and setting
+        self._laps: list[float] = []  # seconds of each fit
 
     def run(
         self,
@@ -78,77 +99,98 @@ class Search:
         seconds count.
         """
         checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
-        if found := checkpoint.state("search"):
-            self._outcomes = [[Outcome(*o) for o in outcomes] for outcomes in found["outcomes"]]
-            self._known, self.spent = self._outcomes[:], found["spent"]
+        if found := checkpoint.state("outcomes"):
+            self._outcomes = {(k, n): Outcome(*o) for k, n, *o in found["outcomes"]}
+            self._laps, self.spent = found["laps"], found["spent"]
         begin, done = self.clock() - self.spent, 0
         alive = self.order
         with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
             for k, split in enumerate(splits):
                 total = done + self._n_planned(len(alive), n_splits - k)
-                for n_scored in self._score_all(pool, alive, split, begin):
+                due = _Due(k, split, n_splits - k, begin)
+                for n_scored in self._score_all(pool, alive, due):
                     done += n_scored
                     self.spent = self.clock() - begin
-                    if not self._known:  # the state of a search that goes on is on the disk
-                        checkpoint.note("search", self._state())
+                    checkpoint.note("outcomes", self._state())
                     if report is not None:
                         report(self._progress(done, total))
-                alive = self._survivors(alive)
-                if not (self.finished and alive):
+                alive = self._survivors(alive, k + 1)
+                if not alive or self._is_over(begin):
+                    self.finished = self.finished and not (alive and k + 1 < n_splits)
                     break
 
-    def _score_all(self, pool: Any, alive: list[int], split: Split, begin: float) -> Iterator[int]:
+    def _score_all(self, pool: Any, alive: list[int], due: _Due) -> Iterator[int]:
         """Score settings on a split, and yield how many are done with each fit."""
         fits = by_fit(self.settings, alive)
-        known, self._known = self._known[: len(fits)], self._known[len(fits) :]
-        self.n_fits += len(known)
-        for fit, found in zip(fits, known, strict=False):
-            yield self._take(fit, found)
-        new = fits[len(known) :]
+        known = [fit for fit in fits if all((due.number, k) in self._outcomes for k in fit)]
+        for fit in known:
+            self.n_fits += 1
+            yield self._take(fit, due)
+        new = [fit for fit in fits if fit not in known]
         if not new:
             return
         outcomes = pool(
             delayed(score_settings)(
-                self.estimator, [self.settings[k].parameters for k in fit], split, self.scoring
+                self.estimator, [self.settings[k].parameters for k in fit], due.split, self.scoring
             )
-            for fit in self._affordable(new, begin)
+            for fit in self._affordable(new, sum(map(len, known)), due)
         )
         # In order, so that the result is the same whatever the number of jobs.
+        last = self.clock()
         for fit, found in zip(new, outcomes, strict=False):
-            self._outcomes.append(found)
-            yield self._take(fit, found)
+            self._laps.append(self.clock() - last)
+            last = self.clock()
+            self._outcomes |= {(due.number, k): o for k, o in zip(fit, found, strict=True)}
+            yield self._take(fit, due)
 
-    def _take(self, fit: list[int], found: list[Outcome]) -> int:
+    def _take(self, fit: list[int], due: _Due) -> int:
         """The outcomes of one fit; how many they are."""
-        for k, outcome in zip(fit, found, strict=True):
-            self.trials[k] = self.trials[k].after(outcome)
+        for k in fit:
+            self.trials[k] = self.trials[k].after(self._outcomes[due.number, k])
         return len(fit)
 
     def _state(self) -> dict[str, Any]:
-        outcomes = [[list(o) for o in fit] for fit in self._outcomes]
-        return {"outcomes": outcomes, "spent": self.spent}
+        outcomes = [[*key, *outcome] for key, outcome in self._outcomes.items()]
+        return {"outcomes": outcomes, "laps": self._laps[:], "spent": self.spent}
 
-    def _affordable(self, fits: list[list[int]], begin: float) -> Iterator[list[int]]:
-        """Fits until the budget is spent; the very first is always made, to have a result."""
+    def _is_over(self, begin: float) -> bool:
+        return self.budget is not None and self.clock() - begin >= self.budget
+
+    def _affordable(self, fits: list[list[int]], n_taken: int, due: _Due) -> Iterator[list[int]]:
+        """Fits until the budget is spent, or in the first split until it suffices for no more;
+        the very first is always made, to have a result."""
         for fit in fits:
-            spent = self.clock() - begin
-            if self.budget is not None and self.n_fits and spent >= self.budget:
+            n_taken += len(fit)
+            if self.n_fits and (self._is_over(due.begin) or self._is_too_much(n_taken, due)):
                 self.finished = False
                 return
             self.n_fits += 1
             yield fit
 
-    def _first_order(self) -> list[int]:
-        """Shuffled, so that a budget that ends in the first split leaves no corner of the grid
-        untried; the fit of the estimator as it was given comes first."""
-        order = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
-        own = fit_key(self.estimator)
-        return sorted(order, key=lambda k: self.settings[k].fit_key != own)
+    def _is_too_much(self, n_settings: int, due: _Due) -> bool:
+        """Whether so many settings on all splits would take longer than the budget.
 
-    def _survivors(self, alive: list[int]) -> list[int]:
-        """Those that go on to the next split, best first."""
-        able = [k for k in sorted(alive) if self.trials[k].error is None]
-        return best_first(self.trials, able)[: self._n_next(len(alive))]
+        By the median, as the first fit may have to compile what it runs. It takes a few fits to
+        know the pace.
+        """
+        if self.budget is None or due.number > 0 or len(self._laps) < _FEWEST:
+            return False
+        per_setting = median(self._laps) * len(by_fit(self.settings, self.order)) / len(self.order)
+        return per_setting * self._n_planned(n_settings, due.n_left) > self.budget
+
+    def _first_order(self) -> list[int]:
+        """The defaults, then the others, shuffled, so that a budget that ends in the first split
+        leaves no corner of the grid untried."""
+        order = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
+        return [*range(self.n_defaults), *(k for k in order if k >= self.n_defaults)]
+
+    def _survivors(self, alive: list[int], n_splits: int) -> list[int]:
+        """Those that go on after so many splits: the defaults, and the others best first."""
+        scored = [k for k in sorted(alive) if self.trials[k].n_splits == n_splits]
+        able = [k for k in scored if self.trials[k].error is None]
+        defaults = [k for k in able if k < self.n_defaults]
+        others = best_first(self.trials, able[len(defaults) :])
+        return [*defaults, *others][: self._n_next(len(scored))]
 
     def _n_next(self, n: int) -> int:
         return n if self.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
