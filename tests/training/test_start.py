@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.oracles.joint import objective, scaled_rows
 from unseen import make_zero_shot
 from unseen.preprocessing import RowScaling
 from unseen.solvers.source_codes import SETS
@@ -33,12 +34,34 @@ def started(found: Any = None, labels: np.ndarray = LABELS, **fields: Any) -> Tr
     return begin(S, rows, labels, recipe(**fields), found)
 
 
-def test_lambdas_come_from_fits_and_ratios() -> None:
-    w = started().weights
-    assert (w.source_fit, w.source_shrink) == (0.5, pytest.approx(0.2))
-    assert (w.target_fit, w.target_shrink) == (2.0, pytest.approx(0.2))
-    assert (w.loss, w.bias_scale) == ("hinge", 0.0)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_lambdas_are_in_units_of_the_pair_loss_that_the_first_similarity_leaves(loss: str) -> None:
+    t = started(loss=loss)
+    w, X = t.weights, scaled_rows(DATA.X, t.rows.scaling)
+    left = objective(t.S, X, LABELS, t.codes, w).pairs
+    assert left > 0.01
+    found = (w.source_fit, w.source_shrink, w.target_fit, w.target_shrink)
+    assert found == pytest.approx((0.5 * left, 0.2 * left, 2.0 * left, 0.2 * left))
+    assert (w.loss, w.bias_scale) == (loss, 0.0)
     assert w.pairs.pos == pytest.approx(3 * w.pairs.neg)
+
+
+def test_lambdas_stay_positive_where_no_loss_is_left() -> None:
+    t = started()
+    t.Zs, t.Zt, t.W = np.eye(6), np.eye(6)[LABELS], 4 * np.eye(6) - 2
+    t.set_fits(0.5, 2.0)
+    w = t.weights
+    assert (w.source_fit, w.target_fit) == pytest.approx((0.5e-3, 2e-3))
+    assert (w.source_shrink, w.target_shrink) == pytest.approx((0.2e-3, 0.2e-3))
+
+
+def test_the_first_codes_are_those_of_the_data_fit() -> None:
+    """Which depends on the ratios of the λ alone."""
+    t = started(source_set="free")
+    X = scaled_rows(DATA.X, t.rows.scaling)
+    for data, Z, atoms, ratio in ((X, t.Zt, t.D, 0.1), (t.S, t.Zs, t.B, 0.4)):
+        H = ratio * np.eye(atoms.shape[1]) + atoms.T @ atoms
+        np.testing.assert_allclose(Z, np.linalg.solve(H, atoms.T @ data.T).T, atol=1e-8)
 
 
 def test_the_penalty_is_in_units_of_codes_and_classes() -> None:
