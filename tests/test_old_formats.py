@@ -51,7 +51,11 @@ def test_an_old_file_gives_its_old_predictions(path: Path) -> None:
         return
     assert found.tolist() == expected["classes"]
     # Another machine adds up in another order.
-    assert np.allclose(scores, old, rtol=1e-4, atol=1e-5)
+    near = np.full(names.size, 1e-5)
+    if "jlse" in method:
+        # Codes of unseen classes are found to a duality gap, and the way to it may change.
+        near[np.isin(names, model.unseen_classes_)] = 5e-4 * np.ptp(old)
+    assert (np.abs(scores - old) <= near + 1e-4 * np.abs(old)).all()
 
 
 def is_saturating(model: Any) -> bool:
@@ -148,6 +152,7 @@ def test_variants_of_jlse_become_parts() -> None:
     assert kinds["pairwise"] is kinds["pairwise-init"] is Algorithm3
     assert kinds["linear"] is Algorithm4
     assert type(found["coupled"].training) is Algorithm1
+    assert [name for name, model in found.items() if model.latent_.is_coupled] == ["coupled"]
     assert found["calibrated"].seen_penalty_ == 0.7
     assert found["calibrated"].classes_.size == 7, "it was generalized"
     assert not hasattr(found["linear"], "seen_penalty_")

@@ -416,7 +416,8 @@ def test_arrays_of_another_shape_or_kind_are_refused(
         ("spaces.row_kernel", True), ("rows.unit_length", 1), ("rows.scale", 0),
         ("rows.scale", None), ("rows.constant", -0.1), ("rows.constant", 0.0),
         ("rows.constant", "x"), ("rows.mean", 0.5), ("class_kernel.width", 0),
-        ("class_kernel.width", -1.0), ("class_kernel.shift", 0.0),
+        ("class_kernel.width", -1.0), ("class_kernel.shift", 0.0), ("is_coupled", 1),
+        ("is_coupled", None),
     ],
 )  # fmt: skip
 def test_values_that_no_model_has_are_refused(name: str, bad: Any, latent: bytes) -> None:

@@ -86,6 +86,7 @@ def _latent_state(
         old["source_set"],
         old["loss"],
         old["link"],
+        old.get("training") == "pairwise",
     ]
     gone = {f"{word}_" for word in _GONE}
     kept = {name: value for name, value in state.items() if name not in gone}

@@ -62,13 +62,20 @@ def test_scores_are_f_of_the_general_model_less_a_number_a_row(
 
 
 def test_lambdas_are_those_of_training_unless_others_are_given() -> None:
-    model = latent_model()
+    """Where all pairs of a class shared a code, λ of J hold against all of them together."""
     S, X = problem()
-    plain = scores(model, Algorithm3(), 2, S, X)
-    same = scores(model, Algorithm3(model.source_fit, model.target_fit), 2, S, X)
-    np.testing.assert_array_equal(plain, same)
-    for other in (Algorithm3(source_fit=9.0), Algorithm3(target_fit=9.0)):
-        assert np.abs(scores(model, other, 2, S, X) - plain).max() > 1e-3
+    for coupled, n_rows, n_classes in ((False, 40, 6), (True, 1, 1)):
+        model = latent_model(is_coupled=coupled)
+        plain = scores(model, Algorithm3(), 1, S, X)
+        beside_one = Algorithm3(n_rows * model.source_fit, n_classes * model.target_fit)
+        np.testing.assert_array_equal(plain, scores(model, beside_one, 1, S, X))
+        for other in (Algorithm3(source_fit=9.0), Algorithm3(target_fit=0.9)):
+            assert np.abs(scores(model, other, 1, S, X) - plain).max() > 1e-3
+        # Decision 2 takes off what a class costs alone, by the λ2s of J or the one given.
+        for testing, fit in ((Algorithm3(), None), (Algorithm3(9.0), 9.0)):
+            one, two = (scores(model, testing, k, S, X) for k in (1, 2))
+            cost = model.source_cost(S, model.embed_classes(S), fit)
+            np.testing.assert_allclose(one - two, np.tile(cost, (9, 1)), atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -145,7 +152,7 @@ def data() -> Any:
 
 
 def test_float32_in_float32_out(data: Any) -> None:
-    X, y = data.training_set()
+    X, _ = data.training_set()
     rows, labels = data.unseen_set()
     found = []
     for dtype in (np.float32, np.float64):

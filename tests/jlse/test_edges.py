@@ -134,7 +134,8 @@ def test_kernel_width_must_be_positive(bad: Any, data: Any) -> None:
 
 @pytest.mark.parametrize("name", ["training", "testing"])
 def test_refuses_what_is_no_part(name: str, data: Any) -> None:
-    for bad in ("Algorithm2", 4, ClassTable):
+    wrong: list[Any] = ["Algorithm2", 4, ClassTable]
+    for bad in wrong:
         with pytest.raises(InputError, match=rf"^{name} must be Algorithm\d\(\) or"):
             JLSE(**{name: bad}).fit(*data.training_set(), classes=data.classes)
 

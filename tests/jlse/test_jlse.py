@@ -38,7 +38,7 @@ def test_parameters_of_parts_are_tuned_by_scikit_learn(data: Any) -> None:
 
 
 def test_a_clone_has_parts_of_its_own() -> None:
-    model = JLSE(training=Algorithm1(7), testing=Algorithm4(offset=0.2))
+    model: Any = JLSE(training=Algorithm1(7), testing=Algorithm4(offset=0.2))
     other: Any = clone(model)
     assert other.training is not model.training
     assert type(other.training) is Algorithm1
@@ -48,16 +48,18 @@ def test_a_clone_has_parts_of_its_own() -> None:
 
 
 def test_a_part_that_is_left_to_the_method_can_be_changed_in_one_number() -> None:
-    model = JLSE().set_params(training__max_iter=0, testing=DataFit(), decision=1)
+    model: Any = JLSE().set_params(training__max_iter=0, testing=DataFit(), decision=1)
     assert model.training.max_iter == 0
     assert model.training.block_tol == Algorithm2().block_tol
     assert JLSE().get_params()["training__max_iter"] == Algorithm2().max_iter
-    kernel = KernelJLSE().set_params(testing__tol=1e-3)
+    kernel: Any = KernelJLSE().set_params(testing__tol=1e-3)
     assert kernel.testing.offset == KernelJLSE().get_params()["testing__offset"] > 0
 
 
 def test_parts_are_saved_and_loaded(data: Any, tmp_path: Path) -> None:
-    model = fit_jlse(data, training=Algorithm1(1, block_tol=0.01), testing=DataFit(), decision=1)
+    model: Any = fit_jlse(
+        data, training=Algorithm1(1, block_tol=0.01), testing=DataFit(), decision=1
+    )
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert type(again.training) is Algorithm1

@@ -168,6 +168,7 @@ def test_joint_latent_similarity_embedding_with_codes_a_pair(data: ZeroShotDatas
     assert (found.value >= fixed - 1e-9).all()
     assert found.value.mean() > fixed.mean() + 1e-3
     assert np.mean(model.classes_[found.value.argmax(axis=1)] == y) > 0.5
-    by_pair = model.set_params(testing=Algorithm3()).similarities(X) + own
+    same = Algorithm3(model.latent_.source_fit, model.latent_.target_fit)
+    by_pair = model.set_params(testing=same).similarities(X) + own
     # Plain alternation ends at the knee of the hinge, where two codes together can go on.
     assert (by_pair >= found.value - 1e-6).all()

@@ -280,6 +280,8 @@ def test_parameters_from_elsewhere_get_codes_that_suit_them(loss: str) -> None:
     training.adopt(*elsewhere)
     for found, given in zip(training.codes[2:], elsewhere, strict=True):
         np.testing.assert_array_equal(found, given)
+    spaces = Spaces(training.rows.scaling, ClassScaling(False, None))
+    assert training.model(spaces, "margin").is_coupled
     now = brute_force(training)
     assert training.objective().total == pytest.approx(now)
     assert now < 0.9 * brute_force(training, old)
@@ -296,6 +298,7 @@ def test_the_model_has_the_lambdas_and_weights_of_training() -> None:
     assert (model.target_shrink, model.target_fit) == (w.target_shrink, w.target_fit)
     assert (model.source_set, model.loss, model.link) == ("affine", "hinge", "saturating")
     assert model.b == model.away_bias == training.b
+    assert not model.is_coupled
     # In units of the mean weight, of which there are one positive and five negative a row.
     assert model.positive_weight == pytest.approx(3 * model.negative_weight)
     assert (model.positive_weight + 5 * model.negative_weight) / 6 == pytest.approx(1)

@@ -72,6 +72,6 @@ def check_curve(curve: Any) -> None:
         for name, value in curve.items():
             check_number(value, f"the {name} of its probabilities")
         return
-    at, p = curve.get("scores"), curve.get("probabilities")
-    if not (is_float_array(at, 1) and is_float_array(p, 1) and len(at) == len(p) > 0):
+    values: list[Any] = [curve.get(name) for name in ("scores", "probabilities")]
+    if not all(is_float_array(v, 1) for v in values) or not values[0].size == values[1].size > 0:
         raise InputError("its curve of probabilities makes no sense")

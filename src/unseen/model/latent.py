@@ -131,6 +131,8 @@ class LatentModel:
         for name, allowed in (("source_set", SETS), ("loss", LOSSES), ("link", LINKS)):
             if getattr(self, name) not in allowed:
                 raise InputError(f"its {name} must be one of {allowed}")
+        if not isinstance(self.is_coupled, bool):
+            raise InputError("it does not say whether pairs had codes of their own")
 
     def _check_arrays(self, d_s: int, d_t: int, n_classes: int) -> None:
         arrays = {name: getattr(self, name) for name in ("W", "B", "D", "Zs", "Zt")}
