@@ -1,17 +1,24 @@
 """Speed and memory of JLSE, each figure beside its rival in the same run.
 
-    python -m benchmarks.solvers [small] [similarity] [alternation] [fit] [predict] [growth]
+    python -m benchmarks.solvers [compiling] [products] [one_row] [small] [similarity] [alternation]
+                                 [fit] [predict] [growth]
 
 A "pass" is the time of Zs @ W @ Zt.T and its adjoint in the same dtype, measured around each
-figure. Compilation is not counted: every function runs once on a small problem first.
+figure. Compilation is counted under `compiling` alone: elsewhere every function runs once on a
+small problem first.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,9 +31,14 @@ from unseen.cli.output import show
 from unseen.estimators import ZeroShotClassifier
 from unseen.pairs import pair_weights
 from unseen.preprocessing import RowScaling
+from unseen.solvers import similarity as similarity_block
+from unseen.solvers import source_codes as source_block
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes
+from unseen.solvers.target_codes import TargetSolver
+from unseen.threads import one_blas_thread
 from unseen.training import alternating
+from unseen.training.alternating import Algorithm2
 from unseen.training.initialize import target_dictionary
 from unseen.training.rows import TrainingRows
 
@@ -39,6 +51,168 @@ def seconds(run: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
         result = run()
         times.append(time.perf_counter() - start)
     return float(np.median(times)), result
+
+
+def compiling() -> None:
+    """CPU seconds in which all inner loops compile: with an empty cache, less those with a full
+    one.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        # One thread: waiting ones would count as well.
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder, "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.solvers", "_loops"]
+        cold, warm = (
+            float(subprocess.run(command, env=environment, capture_output=True, text=True,
+                                 check=True).stdout)
+            for _ in range(2)
+        )  # fmt: skip
+    columns = ["empty cache", "full cache", "compiling (aim 8 s)"]
+    show("CPU time of all loops on tiny data", columns,
+         [[f"{cold:.1f} s", f"{warm:.1f} s", f"{cold - warm:.1f} s"]])  # fmt: skip
+
+
+def run_all_loops() -> None:
+    """CPU seconds of small fits that between them call every inner loop, in both float types."""
+    data = make_zero_shot(rows_per_class=10)
+    X, y = data.training_set()
+    S = data.classes.vectors
+    signs = np.random.default_rng(0).choice([-1, 0, 1], (len(X), len(S))).astype(np.int8)
+    settings: list[dict[str, Any]] = [{}, {"loss": "hinge", "source_set": "simplex"}]
+    start = time.process_time()
+    for dtype in (np.float32, np.float64):
+        rows = X.astype(dtype)
+        for options in settings:
+            JLSE(max_iter=1, **options).fit(rows, y, classes=data.classes).predict(rows[:3])
+        JLSE(max_iter=1).fit_pairs(S, rows, signs)
+        JLSE(max_iter=1).fit_pairs(S, rows, signs, np.full(signs.shape, 0.5))
+    for source_set in ("simplex", "affine"):
+        for loss in ("hinge", "squared_hinge"):
+            model = JLSE(
+                max_iter=1, training="pairwise", inference="pairwise", source_set=source_set,
+                loss=loss, calibration=None,
+            )  # fmt: skip
+            model.fit(X, y, classes=data.classes).predict(X[:3])
+    print(time.process_time() - start)
+
+
+Shapes = Counter[tuple[int, int, int]]
+
+
+def _counted(run: Any, count: Callable[..., list], shapes: Shapes) -> Callable[..., Any]:
+    def counted(*args: Any, **options: Any) -> Any:
+        shapes.update(count(*args, **options))
+        return run(*args, **options)
+
+    return counted
+
+
+@contextmanager
+def watched_products() -> Iterator[Shapes]:
+    """The matrix products of a fit by shape (m, k, n), as its parts are called."""
+    shapes: Shapes = Counter()
+
+    def rows_and(rows: TrainingRows, matrix: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        h = matrix.shape[1]
+        return [(rows.n_rows, rows.n_columns, h)]
+
+    def cross(rows: TrainingRows, Z: np.ndarray) -> list[tuple[int, int, int]]:
+        return [(rows.n_columns, rows.n_rows, Z.shape[1])]
+
+    def residual(rows: TrainingRows, Z: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [(rows.n_rows, Z.shape[1], rows.n_columns)]
+
+    def scores(Z: np.ndarray, y: Any, P: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [(len(Z), *P.shape)]
+
+    def duals(Z: np.ndarray, A: np.ndarray) -> list[tuple[int, int, int]]:
+        return [(A.shape[1], len(Z), Z.shape[1])]
+
+    def epoch(Z: np.ndarray, y: Any, order: np.ndarray, A: Any, P: np.ndarray, *_: Any) -> list:
+        return [(len(order), *P.shape), (P.shape[0], len(order), P.shape[1])]
+
+    def losses(pairs: Any, Z: np.ndarray) -> list[tuple[int, int, int]]:
+        return [(*pairs.F.shape, len(Z))]
+
+    def pulls(fit: Any, pairs: Any, A: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [(*A.shape, pairs.F.shape[1])]
+
+    def codes(solver: Any, XD: np.ndarray, *_: Any, **__: Any) -> list[tuple[int, int, int]]:
+        (n, h), C = XD.shape, len(solver.Q)
+        return [(n, h, h), (n, h, C), (n, C, h)]
+
+    places: list[tuple[Any, str, Callable[..., list]]] = [
+        (TrainingRows, "project", rows_and), (TrainingRows, "cross", cross),
+        (TrainingRows, "residual_square", residual), (similarity_block, "block_loss", scores),
+        (similarity_block, "dual_product", duals), (similarity_block, "ascend_rows", epoch),
+        (source_block, "_losses", losses), (source_block, "_codes_from_duals", pulls),
+        (TargetSolver, "solve", codes),
+    ]  # fmt: skip
+    before = [(place, name, getattr(place, name)) for place, name, _ in places]
+    for (place, name, run), (_, _, count) in zip(before, places, strict=True):
+        setattr(place, name, _counted(run, count, shapes))
+    try:
+        yield shapes
+    finally:
+        for place, name, run in before:
+            setattr(place, name, run)
+
+
+def bare_products(shapes: Shapes, dtype: Any) -> float:
+    """CPU seconds of matrix products of these shapes alone."""
+    total = 0.0
+    for (m, k, n), count in shapes.items():
+        A, B, out = np.ones((m, k), dtype), np.ones((k, n), dtype), np.empty((m, n), dtype)
+        np.matmul(A, B, out=out)
+        start = time.process_time()
+        for _ in range(min(count, 5)):
+            np.matmul(A, B, out=out)
+        total += count * (time.process_time() - start) / min(count, 5)
+    return total
+
+
+def products() -> None:
+    """A fit at the size of CUB beside its own matrix products, one thread, CPU time."""
+    data = load("CUB efflite0")
+    X, y = data.training_set()
+    lines = []
+    settings: dict[str, dict[str, Any]] = {
+        "hinge, simplex, 200 atoms": {"n_target_atoms": 200, "loss": "hinge",
+                                      "source_set": "simplex", "row_kernel": "linear"},
+        "squared hinge, affine, 200 atoms": {"n_target_atoms": 200, "row_kernel": "linear"},
+    }  # fmt: skip
+    for name, options in settings.items():
+        model = JLSE(max_iter=3, calibration=None, **options)
+        with one_blas_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            measured_fit(JLSE(max_iter=1, **options), X[::50], y[::50], data.classes)
+            with watched_products() as shapes:
+                start = time.process_time()
+                model.fit(X, y, classes=data.classes)
+                cpu = time.process_time() - start
+            floor = bare_products(shapes, X.dtype)
+        flops = sum(2 * m * k * n * count for (m, k, n), count in shapes.items())
+        lines.append([name, f"{flops / 1e9:.0f} G", f"{floor:.2f} s", f"{cpu:.2f} s",
+                      f"{cpu / floor:.1f} x"])  # fmt: skip
+    columns = ["3 rounds of Algorithm 2", "flops", "products alone", "fit", "ratio (aim 3 x)"]
+    show(f"fit on CUB efflite0 ({X.shape[0]:,} x {X.shape[1]:,}) beside its products", columns,
+         lines)  # fmt: skip
+
+
+def one_row() -> None:
+    """The code of a single row by Algorithm 4, everything that depends on the model prepared."""
+    rng, lines = np.random.default_rng(0), []
+    for h in (200, 800):
+        D = rng.standard_normal((1280, h)).astype(np.float32) / 36
+        Q = rng.standard_normal((150, h)).astype(np.float32)
+        solver = TargetSolver(
+            D.T @ D, Q, lam1=0.06, lam2=3.0, w_pos=1e-5, w_neg=1e-5, fit_weight=1 / 8821
+        )
+        XD = rng.standard_normal((1, 1280)).astype(np.float32) @ D
+        with one_blas_thread():
+            solver(XD)
+            wall, _ = seconds(lambda XD=XD, solver=solver: solver(XD), 200)
+        lines.append([h, f"{1e3 * wall:.2f} ms"])
+    show("One row, 150 seen classes", ["atoms", "one row (aim 0.5 ms)"], lines)
 
 
 def small() -> None:
@@ -156,11 +330,11 @@ def alternation() -> None:
 
     alternating.fit_similarity = watched
     try:
-        JLSE(calibration=None, max_iter=4).fit(X, y, classes=data.classes)
+        JLSE(training=Algorithm2(4)).fit(X, y, classes=data.classes)
     finally:
         alternating.fit_similarity = solve
     columns = ["starts from", "gap", "epochs", "time", "passes"]
-    show("W of JLSE(max_iter=4).fit: two choices of λ_W, then a line a round", columns, lines)
+    show("W in four rounds of JLSE().fit: the first W, then a line a round", columns, lines)
 
 
 def fit() -> None:
@@ -205,7 +379,7 @@ def predict() -> None:
     """Rows a second with Algorithm 4 at the size of CUB, and the time of a single row."""
     data = load("CUB efflite0")
     X, y = data.training_set()
-    model = JLSE(max_iter=0, calibration=None).fit(X, y, classes=data.classes)
+    model = JLSE(training=Algorithm2(0)).fit(X, y, classes=data.classes)
     rows = data.unseen_set()[0]
     model.predict(rows[:10])
     batch, _ = seconds(lambda: model.predict(rows), 5)
@@ -252,7 +426,23 @@ def main() -> None:
     if sys.argv[1:2] == ["_grow"]:
         grow_once(int(sys.argv[2]))
         return
-    parts = {f.__name__: f for f in (small, similarity, alternation, fit, predict, growth)}
+    if sys.argv[1:2] == ["_loops"]:
+        run_all_loops()
+        return
+    parts = {
+        f.__name__: f
+        for f in (
+            compiling,
+            products,
+            one_row,
+            small,
+            similarity,
+            alternation,
+            fit,
+            predict,
+            growth,
+        )
+    }
     for name in sys.argv[1:] or parts:
         parts[name]()
 

@@ -48,7 +48,7 @@ SHOWN: dict[str, list[str]] = {
     "check": ["unseen check digits"],
     "fit": [
         "unseen fit digits --out digits.unseen",
-        "unseen fit --config digits.toml --set max_iter=1 --checkpoint small.checkpoint",
+        "unseen fit --config digits.toml --set training__max_iter=1 --checkpoint small.checkpoint",
     ],
     "predict": [
         "unseen predict digits.unseen rows.npy",

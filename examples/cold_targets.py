@@ -29,7 +29,7 @@ class Ceiling(BaseEstimator):
         return data.probabilities(S, X)
 
 
-model = JLSE(n_target_atoms=60, row_kernel="linear")
+model = JLSE(n_target_atoms=60)
 found, best = {}, {}
 for new, name in (("targets", "new proteins"), ("sources", "new drugs"), ("both", "both new")):
     result = cold_start(model, data.S, data.X, data.Y, new=new, n_splits=3)

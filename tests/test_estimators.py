@@ -24,6 +24,11 @@ class TestJLSE(Contract):
     agreement = 0.05
 
 
+class TestKernelJLSE(Contract):
+    method = "kernel-jlse"
+    agreement = 0.05
+
+
 class TestConSE(Contract):
     method = "conse"
 

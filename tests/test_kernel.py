@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
-from unseen.preprocessing import RowScaling
+from unseen import InputError
 from unseen.kernel import KernelFeatures
+from unseen.preprocessing import RowScaling
 
 PLAIN = RowScaling(False, None)
 
@@ -97,3 +99,36 @@ def test_the_same_seed_gives_the_same_landmarks() -> None:
     first, again = (fit(X, n_landmarks=20, random_state=3)[0] for _ in range(2))
     np.testing.assert_array_equal(first.landmarks, again.landmarks)
     assert not np.array_equal(fit(X, n_landmarks=20, random_state=4)[0].landmarks, first.landmarks)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_the_gradient_is_the_slope_of_the_features(center: bool) -> None:
+    kernel, _ = fit(rows(30), n_features=8, center=center)
+    x, pull = rows(1, seed=2)[0], np.random.default_rng(3).standard_normal(8)
+    slopes = [
+        (kernel((x + step)[None]) - kernel((x - step)[None]))[0] @ pull / 2e-6
+        for step in 1e-6 * np.eye(5)
+    ]
+    np.testing.assert_allclose(kernel.gradient(x, pull), slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_parts_that_do_not_fit_together_are_refused() -> None:
+    kernel, _ = fit(rows(30), n_features=8)
+    assert kernel.check(5) == 8
+    plain, _ = fit(rows(30), n_features=8, center=False)
+    assert plain.check(5) == 8
+    for broken in (
+        replace(kernel, landmarks=kernel.landmarks[:-1]),
+        replace(kernel, landmarks=kernel.landmarks[0]),
+        replace(kernel, projection=kernel.projection[:-1]),
+        replace(kernel, shift=kernel.shift[:-1]),
+        replace(kernel, projection=kernel.projection.astype(int)),
+        replace(kernel, landmarks=[[0.0] * 5]),
+    ):
+        with pytest.raises(InputError, match="kernel do not fit"):
+            broken.check(5)
+    for width in (0.0, -1.0, "wide", None):
+        with pytest.raises(InputError, match="the width of its kernel must be"):
+            replace(kernel, width=width).check(5)
+    with pytest.raises(InputError, match="kernel do not fit"):
+        kernel.check(6)

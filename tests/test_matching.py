@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,20 @@ import pytest
 import scipy.sparse
 
 import unseen
+from tests.common.small import small_jlse
+from tests.oracles import qp
 from unseen import JLSE, ClassTable, InputError, evaluate_pairs, make_pairs, make_zero_shot
 from unseen.datasets import PairDataset
+from unseen.inference.embedding import AwayScorer
+from unseen.inference.scorer import Scorer
 
-FAST: dict[str, Any] = {"row_kernel": "linear", "n_target_atoms": 20}
+FAST: dict[str, Any] = {"n_target_atoms": 20, "target_shrinkage": 0.02, "source_shrinkage": 1.0}
 KNOWN = slice(0, 90)
 NEW = slice(90, 120)
+
+
+def fast(**parameters: Any) -> JLSE:
+    return small_jlse(**{**FAST, **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +35,7 @@ def data() -> PairDataset:
 
 @pytest.fixture(scope="module")
 def model(data: PairDataset) -> JLSE:
-    return JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    return fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
 
 
 def as_list(Y: np.ndarray) -> list[tuple[int, int, int]]:
@@ -40,7 +49,7 @@ def test_array_sparse_and_list_make_one_model(data: PairDataset, model: JLSE) ->
     X, Y = data.X[KNOWN], data.Y[KNOWN]
     expected = model.score_pairs(data.S, data.X[NEW])
     for form in (Y.astype(float), scipy.sparse.csr_array(Y), as_list(Y)):
-        found = JLSE(**FAST).fit_pairs(data.S, X, form).score_pairs(data.S, data.X[NEW])
+        found = fast().fit_pairs(data.S, X, form).score_pairs(data.S, data.X[NEW])
         np.testing.assert_array_equal(found, expected)
 
 
@@ -48,8 +57,8 @@ def test_a_whole_weight_is_a_repetition(data: PairDataset, model: JLSE) -> None:
     X, pairs = data.X[KNOWN], as_list(data.Y[KNOWN])
     often = np.random.default_rng(0).integers(1, 4, len(pairs))
     repeated = [pair for pair, n in zip(pairs, often.tolist(), strict=True) for _ in range(n)]
-    weighted = JLSE(**FAST).fit_pairs(data.S, X, pairs, often)
-    again = JLSE(**FAST).fit_pairs(data.S, X, repeated)
+    weighted = fast().fit_pairs(data.S, X, pairs, often)
+    again = fast().fit_pairs(data.S, X, repeated)
     expected = weighted.score_pairs(data.S, data.X[NEW])
     np.testing.assert_array_equal(again.score_pairs(data.S, data.X[NEW]), expected)
     assert np.abs(model.score_pairs(data.S, data.X[NEW]) - expected).max() > 0.01
@@ -61,7 +70,7 @@ def test_weights_of_one_change_nothing_and_their_scale_is_free(
     expected = model.score_pairs(data.S, data.X[NEW])
     for size in (1.0, 7.0):
         weights = np.full(data.Y[KNOWN].shape, size)
-        found = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], weights)
+        found = fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], weights)
         scores = found.score_pairs(data.S, data.X[NEW])
         np.testing.assert_allclose(scores, expected, atol=0.02 * np.ptp(expected))
 
@@ -71,10 +80,12 @@ def test_class_labels_are_a_special_case() -> None:
     zero_shot = make_zero_shot(8, 3, 12, 16, 10, 4, dtype=np.float64)
     X, y = zero_shot.training_set()
     seen = zero_shot.classes.select(zero_shot.seen)
-    options = {**FAST, "balance": 0.0, "similarity_penalty": 1e-3, "block_tol": 1e-6}
-    by_name = JLSE(**options, calibration=None).fit(X, y, classes=seen)
+    options = {"similarity_penalty": 1e-3, "training__block_tol": 1e-6}
+    by_name = fast(**options).fit(X, y, classes=seen)
+    # Pairs are scored by the margin, which tells matches apart that keep it.
+    by_name.latent_ = replace(by_name.latent_, link="margin")
     Y = np.where(seen.names == y[:, None], 1, -1)
-    by_pair = JLSE(**options).fit_pairs(seen.vectors, X, Y, disjoint=True)
+    by_pair = fast(**options).fit_pairs(seen.vectors, X, Y, disjoint=True)
     np.testing.assert_allclose(by_pair.history_, by_name.history_, rtol=1e-3)
     S, rows = zero_shot.classes.select(zero_shot.unseen).vectors, zero_shot.unseen_set()[0]
     expected = by_name.score_pairs(S, rows)
@@ -103,12 +114,7 @@ def test_bad_input_is_named(data: PairDataset, change: dict[str, Any], message: 
     given: dict[str, Any] = {"S": data.S, "X": data.X[KNOWN], "Y": data.Y[KNOWN]}
     given |= {name: make(data) for name, make in change.items()}
     with pytest.raises(InputError, match=message):
-        JLSE(**FAST).fit_pairs(**given)
-
-
-def test_early_stopping_has_no_classes_to_hold_out(data: PairDataset) -> None:
-    with pytest.raises(InputError, match="early_stopping"):
-        JLSE(early_stopping=True).fit_pairs(data.S, data.X, data.Y)
+        fast().fit_pairs(**given)
 
 
 # -- scores -------------------------------------------------------------------------------------
@@ -128,23 +134,23 @@ def test_scores_are_the_similarity_of_codes_of_the_data_fit(data: PairDataset, m
     S = data.S + 0.1
     rows = data.X[NEW]
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert model.scaling_.mean is not None
-    assert model.class_scaling_.mean is not None
-    rows = (rows - model.scaling_.mean) / model.scaling_.scale
-    D, B = model.target_dictionary_, model.source_dictionary_
+    scaling, (B, D, W) = model.latent_.spaces.rows, (getattr(model.latent_, k) for k in "BDW")
+    assert scaling.mean is not None
+    rows = (rows - scaling.mean) / scaling.scale
+    rows = np.hstack([rows, np.full((len(rows), 1), scaling.constant)])
     Zt = np.linalg.solve(D.T @ D + 0.02 * np.eye(D.shape[1]), D.T @ rows.T).T
-    s = S - model.class_scaling_.mean
-    s /= np.linalg.norm(s, axis=1, keepdims=True)
-    h = B.shape[1]
-    kkt = np.block([[B.T @ B + np.eye(h), np.ones((h, 1))], [np.ones((1, h)), np.zeros((1, 1))]])
-    Zs = np.linalg.solve(kkt, np.vstack([B.T @ s.T, np.ones((1, len(s)))]))[:h].T
-    expected = Zt @ (Zs @ model.similarity_).T + model.bias_
-    np.testing.assert_allclose(model.score_pairs(S, data.X[NEW]), expected, atol=1e-6)
+    s = S / np.linalg.norm(S, axis=1, keepdims=True)
+    H, nothing = B.T @ B + np.eye(B.shape[1]), (np.zeros((1, B.shape[1])), np.zeros(1), np.ones(1))
+    Zs = np.array([qp.solve(H, pull, *nothing, which="simplex") for pull in s @ B])
+    expected = Zt @ (Zs @ W).T
+    found = model.score_pairs(S, data.X[NEW])
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.ptp(expected))
 
 
 def test_a_known_source_has_its_trained_code(data: PairDataset, model: JLSE) -> None:
-    Zt = model._fitted.embed_rows(model._project(data.X[NEW]), away=False)
-    expected = Zt @ (model.source_codes_[[3, 0]] @ model.similarity_).T + model.bias_
+    latent = model.latent_
+    Zt = latent.embed_rows(latent.project(data.X[NEW]))
+    expected = Zt @ (latent.Zs[[3, 0]] @ latent.W).T
     np.testing.assert_allclose(model.score_pairs(data.S[[3, 0]], data.X[NEW]), expected, atol=1e-9)
     table = ClassTable(["a", "b"], data.S[[3, 0]])
     np.testing.assert_allclose(model.similarities(data.X[NEW], table), expected, atol=1e-9)
@@ -153,16 +159,16 @@ def test_a_known_source_has_its_trained_code(data: PairDataset, model: JLSE) -> 
 def test_a_vector_that_two_sources_share_is_no_known_source(data: PairDataset) -> None:
     S = data.S.copy()
     S[1] = S[0]
-    model = JLSE(**FAST).fit_pairs(S, data.X, data.Y)
+    model = fast().fit_pairs(S, data.X, data.Y)
     table = ClassTable(["a", "b"], S[[0, 2]])
     np.testing.assert_array_equal(model._known_sources(table), [-1, 2])
 
 
 def test_disjoint_matches_use_algorithm_4(data: PairDataset, model: JLSE) -> None:
-    away = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], disjoint=True)
-    np.testing.assert_array_equal(away.similarity_, model.similarity_)
-    assert away._fitted.choices.away is not None
-    assert model._fitted.choices.away is None
+    away = fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN], disjoint=True)
+    np.testing.assert_array_equal(away.latent_.W, model.latent_.W)
+    assert isinstance(away._scorer, AwayScorer)
+    assert (type(model._scorer), model._scorer.decision) == (Scorer, 1)
     S = data.S + 0.1
     assert np.abs(away.score_pairs(S, data.X) - model.score_pairs(S, data.X)).max() > 1e-3
 
@@ -192,7 +198,7 @@ def test_what_needs_names_says_so(data: PairDataset, model: JLSE, ask: Any) -> N
 def test_a_class_table_brings_names(data: PairDataset, model: JLSE) -> None:
     names = [f"drug {k}" for k in range(24)][::-1]
     table = ClassTable(names, data.S)
-    named = JLSE(**FAST).fit_pairs(table, data.X[KNOWN], data.Y[KNOWN])
+    named = fast().fit_pairs(table, data.X[KNOWN], data.Y[KNOWN])
     scores = model.score_pairs(data.S, data.X[NEW])
     np.testing.assert_array_equal(named.similarities(data.X[NEW], names), scores)
     np.testing.assert_array_equal(named.predict(data.X[NEW]), np.array(names)[scores.argmax(1)])
@@ -213,7 +219,7 @@ def test_candidates_given_as_a_table_are_chosen_from(data: PairDataset, model: J
 
 
 def test_fit_forgets_pairs(data: PairDataset, model: JLSE) -> None:
-    other = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    other = fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
     other.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None)
     y = np.repeat(["a", "b", "c"], 40)
     other.fit(data.X, y)
@@ -223,7 +229,7 @@ def test_fit_forgets_pairs(data: PairDataset, model: JLSE) -> None:
 
 def test_a_saved_model_scores_alike(data: PairDataset, model: JLSE, tmp_path: Path) -> None:
     for method in ("sigmoid", "isotonic"):
-        kept = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+        kept = fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
         kept.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None, method=method)
         kept.save(tmp_path / "pairs.unseen")
         again = unseen.load(tmp_path / "pairs.unseen")
@@ -256,7 +262,7 @@ def test_calibration_learns_the_threshold_and_the_probability(
     """Tested on what it is learned for: new targets, new sources, or both."""
     sources = slice(0, 24) if cold in (None, "targets") else slice(0, 16)
     S, X, Y = data.S[sources], data.X[KNOWN], data.Y[KNOWN, sources]
-    kept = JLSE(**FAST).fit_pairs(S, X, Y)
+    kept = fast().fit_pairs(S, X, Y)
     if cold is None:
         X, Y = data.X[90:105], data.Y[90:105]
     assert kept.calibrate(S, X, Y, cold=cold, n_splits=4) is kept
@@ -277,9 +283,9 @@ def test_calibration_learns_the_threshold_and_the_probability(
 
 
 def test_cold_calibration_does_not_touch_the_model(data: PairDataset, model: JLSE) -> None:
-    kept = JLSE(**FAST).fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
+    kept = fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
     kept.calibrate(data.S, data.X[KNOWN], data.Y[KNOWN], goal="balanced")
-    np.testing.assert_array_equal(kept.similarity_, model.similarity_)
+    np.testing.assert_array_equal(kept.latent_.W, model.latent_.W)
 
 
 def test_bad_calibration_is_named(data: PairDataset, model: JLSE) -> None:
@@ -292,8 +298,8 @@ def test_bad_calibration_is_named(data: PairDataset, model: JLSE) -> None:
 
 
 def test_class_models_decide_on_pairs_too() -> None:
-    zero_shot = make_zero_shot(6, 4, 15, 16, 10, 4)
-    model = JLSE(**FAST).fit(*zero_shot.training_set(), classes=zero_shot.classes)
+    zero_shot = make_zero_shot(12, 4, 15, 16, 10, 4)
+    model = fast().fit(*zero_shot.training_set(), classes=zero_shot.classes)
     table, (X, y) = zero_shot.classes.select(zero_shot.unseen), zero_shot.unseen_set()
     Y = np.where(table.names == y[:, None], 1, -1)
     with pytest.raises(InputError, match=r"fitted on class labels.*cold=None"):
@@ -307,8 +313,8 @@ def test_frames_meet_by_name(data: PairDataset) -> None:
     S = pd.DataFrame(data.S, index=names, columns=[f"s{k}" for k in range(data.S.shape[1])])
     X = pd.DataFrame(data.X[KNOWN], columns=[f"x{k}" for k in range(data.X.shape[1])])
     Y = pd.DataFrame(data.Y[KNOWN], columns=names)
-    whole = JLSE(**FAST).fit_pairs(S, X, Y)
-    turned = JLSE(**FAST).fit_pairs(S, X, Y.iloc[:, ::-1])
+    whole = fast().fit_pairs(S, X, Y)
+    turned = fast().fit_pairs(S, X, Y.iloc[:, ::-1])
     assert turned.score_pairs(S, X).tobytes() == whole.score_pairs(S, X).tobytes()
     whole.calibrate(S, X, Y.iloc[:, ::-1], cold=None)
     turned.calibrate(S, X, Y, cold=None)

@@ -12,7 +12,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import unseen
-from unseen import COSTA, DAP, ESZSL, ClassHoldout, ClassScaler, InputError, RowScaler, tune
+from unseen import (
+    COSTA,
+    DAP,
+    ESZSL,
+    JLSE,
+    ClassHoldout,
+    ClassScaler,
+    InputError,
+    RowScaler,
+    tune,
+)
 from unseen.estimators import METHODS, available
 from unseen.parts import (
     Composite,
@@ -248,9 +258,10 @@ def test_the_length_of_descriptions_means_nothing_to_costa() -> None:
 def test_every_switch_reaches_the_fit(name: str) -> None:
     if name not in available():
         pytest.skip("needs an extra")
-    for part in METHODS[name]._parts:
+    for part in {"row_scaler", "class_scaler"} & set(METHODS[name]._parts):
         for switch in ("center", "unit_length"):
-            model = METHODS[name]().set_params(**{f"{part}__{switch}": False})
+            on = {f"{part}__center": True, f"{part}__unit_length": True}
+            model = METHODS[name]().set_params(**on | {f"{part}__{switch}": False})
             model.fit(X, Y, classes=DATA.classes)
             for scaling in scalings_of(model, part):
                 assert (scaling.mean is None) == (switch == "center")
@@ -260,6 +271,9 @@ def test_every_switch_reaches_the_fit(name: str) -> None:
 
 def scalings_of(model: Any, part: str) -> list[Any]:
     """What a fitted model has learned by a part; SJE scales group by group."""
+    if isinstance(model, JLSE):
+        spaces = model.latent_.spaces
+        return [spaces.rows if part == "row_scaler" else spaces.descriptions]
     if part == "row_scaler":
         return [model.scaling_]
     return getattr(model, "class_scalings_", None) or [model.class_scaling_]

@@ -146,3 +146,37 @@ def test_class_descriptions_are_centred_before_they_get_length_one():
     np.testing.assert_allclose(scaling(np.array([[4.0, 6.0], [0.0, 3.0]])), [[0.8, 0.6], [0, 0]])
     plain = ClassScaling.fit(seen, unit_length=False, center=False)
     np.testing.assert_array_equal(plain(seen), seen)
+
+
+# ---------------------------------------------------------------- constant feature
+
+
+@pytest.mark.parametrize("unit_length", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_constant_feature_is_a_share_of_the_length_of_rows(unit_length, center, dtype):
+    X = np.random.default_rng(0).gamma(1.0, 2.0, (30, 5)).astype(dtype)
+    plain = RowScaling.fit(X, unit_length, center)(X)
+    length = np.sqrt(np.mean(np.sum(plain.astype(float) ** 2, axis=1)))
+    wide = RowScaling.fit(X, unit_length, center, constant=0.4)(X)
+    assert wide.shape == (30, 6)
+    assert wide.dtype == dtype
+    np.testing.assert_array_equal(wide[:, :5], plain)
+    np.testing.assert_allclose(wide[:, 5], 0.4 * length, rtol=1e-5)
+    scaled = RowScaling.fit(X, unit_length, center, True, 0.4)(X)
+    assert np.mean(np.sum(scaled.astype(float) ** 2, axis=1)) == pytest.approx(1, rel=1e-5)
+    np.testing.assert_allclose(scaled[:, 5], 0.4 / np.hypot(1, 0.4), rtol=1e-5)
+    np.testing.assert_allclose(scaled[:, 5:] / scaled[:, :5], wide[:, 5:] / wide[:, :5], rtol=1e-4)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_rows_that_are_all_the_same_keep_a_constant_feature(value):
+    X = np.full((4, 3), value)
+    scaled = RowScaling.fit(X, True, True, True, 0.4)(X)
+    assert np.isfinite(scaled).all()
+    assert (scaled[:, 3] > 0).all()
+
+
+def test_no_constant_feature_is_no_column():
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    assert RowScaling.fit(X, True, True, True)(X).shape == (6, 3)

@@ -9,6 +9,8 @@ import pytest
 from unseen import ALE, JLSE, ZeroShotDataset, make_zero_shot
 from unseen.estimators import SSEReLU
 from unseen.progress import listening, tell
+from unseen.training.alternating import Algorithm2
+from unseen.training.pairwise import Algorithm1
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +22,14 @@ def data() -> ZeroShotDataset:
     ("model", "expected"),
     [
         (
-            JLSE(max_iter=2),
-            ["features of rows, dictionary D", "first codes and W"]
-            + [f"round {r}: {block}" for r in (1, 2) for block in ("Zs", "Zt", "B", "D", "W")]
-            + ["calibration"],
+            JLSE(training=Algorithm2(2)),
+            ["dictionaries", "first codes and W"]
+            + [f"round {r}: {block}" for r in (1, 2) for block in ("Zs", "Zt", "B", "D", "W")],
+        ),
+        (
+            JLSE(training=Algorithm1(1)),
+            ["dictionaries", "first codes and W"]
+            + [f"round 1 of Algorithm 1: {block}" for block in ("B", "D", "W")],
         ),
         (SSEReLU(n_rounds=1), ["round 1 of 1: w", "round 1 of 1: V"]),
         (ALE(max_iter=2, tol=0.0), ["pass 1 of at most 2", "pass 2 of at most 2"]),

@@ -82,7 +82,7 @@ def test_every_method_gives_the_same_bits_after_loading(tmp_path: Path, method: 
     assert_the_same_bits(tmp_path, method, np.float64, "str", 3)
 
 
-@pytest.mark.parametrize("method", ["jlse", "eszsl"])
+@pytest.mark.parametrize("method", ["jlse", "kernel-jlse", "eszsl"])
 @pytest.mark.parametrize(("kind", "n_unseen"), CASES)
 def test_names_of_every_kind_come_back(
     tmp_path: Path, method: str, kind: str, n_unseen: int
@@ -126,6 +126,38 @@ def test_saving_what_was_loaded_gives_the_same_file(tmp_path: Path, method: str)
     METHODS[method]().fit(X, y, classes=table).save(tmp_path / "once")
     unseen.load(tmp_path / "once").save(tmp_path / "twice")
     assert (tmp_path / "once").read_bytes() == (tmp_path / "twice").read_bytes()
+
+
+def test_loading_a_latent_model_runs_no_algorithm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even of one row: a file of millions of training rows opens as fast as it is read."""
+    X, y, table, rows = problem()
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("something was computed")
+
+    for method in ("jlse", "kernel-jlse"):
+        model = METHODS[method]().fit(X, y, classes=table)
+        model.save(tmp_path / method)
+        with monkeypatch.context() as patch:
+            for place in (
+                "unseen.model.latent.fit_source_codes",
+                "unseen.model.latent.fit_inverse",
+                "unseen.inference.embedding.fit_source_codes_with_pairs",
+                "unseen.inference.embedding.TargetSolver",
+                "unseen.inference.pairwise.PairCodes",
+                "unseen.kernel.KernelFeatures.__call__",
+                "unseen.preprocessing.RowScaling.__call__",
+                "unseen.model.latent.LatentModel.project",
+                "numpy.linalg.eigh",
+                "scipy.linalg.eigh",
+            ):
+                patch.setattr(place, refuse)
+            loaded = unseen.load(tmp_path / method)
+            with pytest.raises(AssertionError):
+                loaded.predict(rows)
+        assert loaded.predict(rows).tolist() == model.predict(rows).tolist()
 
 
 def test_parameters_and_revealed_classes_are_kept(tmp_path: Path) -> None:

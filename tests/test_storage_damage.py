@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from unseen import ESZSL, JLSE, ClassTable, InputError, make_zero_shot, tensors
+from unseen import ESZSL, JLSE, InputError, KernelJLSE, make_zero_shot, tensors
+from unseen.kernel import KernelFeatures
+from unseen.model.latent import LatentModel
+from unseen.model.spaces import Spaces
+from unseen.preprocessing import RowScaling
 from unseen.storage import FORMAT, loads
 
 Change = Callable[[np.random.Generator, bytes], bytes]
@@ -32,10 +38,11 @@ def predictions(model: Any, rows: np.ndarray) -> bytes:
     return json.dumps(names).encode() + model.similarities(rows, "all").tobytes()
 
 
-@pytest.fixture(scope="module", params=["eszsl", "jlse"])
+@pytest.fixture(scope="module", params=["eszsl", "jlse", "kernel-jlse"])
 def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Saved:
     data = make_zero_shot(5, 2, rows_per_class=4, n_features=6, n_attributes=4, n_factors=3)
-    model = {"eszsl": ESZSL(), "jlse": JLSE(3, n_landmarks=5, max_iter=1)}[request.param]
+    models = {"eszsl": ESZSL(), "jlse": JLSE(3), "kernel-jlse": KernelJLSE(3)}
+    model = models[request.param]
     model.fit(*data.training_set(), classes=data.classes)
     path = tmp_path_factory.mktemp("saved") / "model"
     model.save(path)
@@ -334,18 +341,138 @@ def test_a_model_with_numbers_that_are_none_is_not_saved(saved: Saved, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_data_of_training_are_told_apart_by_their_checksum() -> None:
-    data = make_zero_shot(4, 2, rows_per_class=3, n_features=5, n_attributes=4, n_factors=3)
-    X, y = data.training_set()
-    other = X.copy()
-    other[0, 0] = np.nextafter(other[0, 0], np.inf)
-    table = ClassTable(data.classes.names, data.classes.vectors + 1e-9)
-    facts = [
-        ESZSL().fit(*rows, classes=classes).training_data_["sha256"]
-        for rows, classes in [
-            ((X, y), data.classes), ((np.asfortranarray(X), y), data.classes),
-            ((other, y), data.classes), ((X, y[::-1]), data.classes), ((X, y), table),
-        ]
-    ]  # fmt: skip
-    assert facts[0] == facts[1]
-    assert len(set(facts)) == 4
+# -- the latent model of JLSE ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def latent(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """KernelJLSE, whose file has all there is: codes, scaling, kernel and λ."""
+    data = make_zero_shot(5, 2, rows_per_class=4, n_features=6, n_attributes=4, n_factors=3)
+    path = tmp_path_factory.mktemp("latent") / "model"
+    KernelJLSE(3).fit(*data.training_set(), classes=data.classes).save(path)
+    return path.read_bytes()
+
+
+def field(found: Parts, name: str) -> tuple[list[Any], int]:
+    """Where a field of the latent model lies, or one of its spaces or kernel."""
+    place = found.manifest["state"]["latent_"]["latent model"]
+    for owner, kind, word in (
+        ("spaces", Spaces, "spaces"), ("rows", RowScaling, "row scaling"),
+        ("class_kernel", KernelFeatures, "row kernel"),
+    ):  # fmt: skip
+        if name.startswith(f"{owner}."):
+            inside = [f.name for f in fields(Spaces)]
+            place = place[0]["spaces"]
+            place = place if owner == "spaces" else place[inside.index(owner)][word]
+            return place, [f.name for f in fields(kind)].index(name.partition(".")[2])
+    return place, [f.name for f in fields(LatentModel)].index(name)
+
+
+ARRAYS = ["Zs", "Zt", "B", "D", "W", "rows.mean", "class_kernel.landmarks",
+          "class_kernel.projection"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: a[:-1],
+        lambda a: a[..., :-1],
+        lambda a: a[..., None],
+        lambda a: a.ravel()[:1],
+        lambda a: a[:0],
+        lambda a: a.astype(np.int32),
+        lambda a: a.astype(np.float16),
+        lambda a: np.repeat(a, 2, axis=-1),
+    ],
+    ids=["fewer rows", "narrower", "deeper", "flat", "empty", "whole", "half", "wider"],
+)
+def test_arrays_of_another_shape_or_kind_are_refused(
+    name: str, change: Any, latent: bytes, request: Any
+) -> None:
+    if name == "Zt" and request.node.callspec.id.startswith("fewer rows"):
+        pytest.skip("a model of fewer rows is another model")
+    found = parts(latent)
+    place, k = field(found, name)
+    reference = place[k]["array"]
+    found.arrays[reference] = np.ascontiguousarray(change(found.arrays[reference]))
+    with pytest.raises(InputError, match="cannot be used: "):
+        loads(forged(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("source_shrink", -1e-9), ("source_fit", 0), ("source_fit", -1.0), ("target_shrink", -1),
+        ("target_fit", 0.0), ("target_fit", "x"), ("positive_weight", 0), ("negative_weight", -2),
+        ("positive_weight", None), ("negative_weight", True), ("b", "x"),
+        ("b", {"array": "array0"}),
+        ("away_bias", None), ("source_set", "ball"), ("source_set", 1),
+        ("source_set", {"list": []}),
+        ("loss", "logistic"), ("link", "identity"), ("link", None), ("spaces", None),
+        ("spaces", {"list": []}), ("W", None), ("Zs", {"names": ["a"]}), ("Zt", 3),
+        ("B", {"list": [1.0]}), ("D", {"array": "array0"}), ("spaces.rows", None),
+        ("spaces.descriptions", None), ("spaces.class_kernel", None), ("spaces.class_kernel", 3),
+        ("spaces.row_kernel", True), ("rows.unit_length", 1), ("rows.scale", 0),
+        ("rows.scale", None), ("rows.constant", -0.1), ("rows.constant", 0.0),
+        ("rows.constant", "x"), ("rows.mean", 0.5), ("class_kernel.width", 0),
+        ("class_kernel.width", -1.0), ("class_kernel.shift", 0.0), ("is_coupled", 1),
+        ("is_coupled", None),
+    ],
+)  # fmt: skip
+def test_values_that_no_model_has_are_refused(name: str, bad: Any, latent: bytes) -> None:
+    found = parts(latent)
+    place, k = field(found, name)
+    place[k] = bad
+    with pytest.raises(InputError, match=r"cannot be used: |cannot be understood"):
+        loads(forged(found))
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+def test_lambdas_that_are_no_numbers_are_refused(value: str, latent: bytes) -> None:
+    text = header_text(latent)
+    manifest = json.loads(json.loads(text)["__metadata__"]["unseen"])
+    place, k = field(Parts(manifest, {}), "source_fit")
+    place[k] = float(value.replace("Infinity", "inf"))
+    arrays = parts(latent).arrays
+    del manifest["sha256"]
+    manifest["sha256"] = hashlib.sha256(json.dumps(manifest).encode()).hexdigest()
+    with pytest.raises(InputError, match=r"damaged|cannot be used"):
+        loads(save(arrays, metadata={"unseen": json.dumps(manifest)}))
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"seen_penalty_": "x"}, "takes off seen classes must be a number"),
+        ({"seen_penalty_": True}, "takes off seen classes must be a number"),
+        ({"pairs_": 3}, "of its pairs"),
+        ({"pairs_": {"dict": {"named": True}}}, "of its pairs"),
+        ({"pairs_": {"dict": {"named": 1, "disjoint": False}}}, "of its pairs"),
+        ({"pair_threshold_": "x"}, "threshold of pairs must be a number"),
+        ({"pair_curve_": {"list": []}}, "curve of probabilities"),
+        ({"pair_curve_": {"dict": {"slope": 1.0}}}, "curve of probabilities"),
+        ({"pair_curve_": {"dict": {"slope": "x", "intercept": 0.0}}}, "slope"),
+        ({"pair_curve_": {"dict": {"scores": 1, "probabilities": 2}}}, "curve of probabilities"),
+        ({"latent_": None}, "no latent model"),
+    ],
+)
+def test_other_state_that_makes_no_sense_is_refused(
+    state: dict[str, Any], sentence: str, latent: bytes
+) -> None:
+    found = parts(latent)
+    found.manifest["state"] |= state
+    with pytest.raises(InputError, match=f"cannot be used: .*{sentence}"):
+        loads(forged(found))
+
+
+@pytest.mark.parametrize("number", [4, 6])
+def test_codes_must_be_of_the_seen_classes(number: int, latent: bytes) -> None:
+    """A class more or less than there are codes."""
+    found = parts(latent)
+    state = found.manifest["state"]
+    names = state["seen_classes_"]["names"] + state["unseen_classes_"]["names"]
+    state["seen_classes_"]["names"], rest = names[:number], names[number:]
+    state["unseen_classes_"]["names"] = state["classes_"]["names"] = rest
+    with pytest.raises(InputError, match="its Zs has shape"):
+        loads(forged(found))

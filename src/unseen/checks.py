@@ -32,3 +32,12 @@ def check_whole(value: Any, name: str, least: int) -> None:
     """An error unless a parameter is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def is_float_array(value: Any, n_dimensions: int) -> bool:
+    """Whether it is an array of so many dimensions in a precision that the library computes in."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.ndim == n_dimensions
+        and value.dtype in (np.float32, np.float64)
+    )

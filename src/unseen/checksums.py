@@ -49,14 +49,17 @@ class TrainedOn:
         except TypeError:  # lists cannot be watched
             self._rows = self._labels = None
         self._dtype, self._table = dtype, table
+        self._found: str | None = None
 
     def checksum(self) -> str | None:
-        """The checksum of the data as they are now, or None where they are gone."""
+        """The checksum of the data as they were when it was first asked for; None if they were
+        gone by then."""
         X = None if self._rows is None else self._rows()
         y = None if self._labels is None else self._labels()
-        if X is None or y is None:
-            return None
-        return data_checksum(_Converted(X, self._dtype), as_names(np.asarray(y), "y"), self._table)
+        if self._found is None and X is not None and y is not None:
+            labels = as_names(np.asarray(y), "y")
+            self._found = data_checksum(_Converted(X, self._dtype), labels, self._table)
+        return self._found
 
 
 class _Converted:

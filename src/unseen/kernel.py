@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from unseen.blocks import row_blocks
+from unseen.checks import check_positive, is_float_array
 from unseen.errors import InputError
 from unseen.preprocessing import sum_of_squares
 
@@ -84,11 +85,15 @@ class KernelFeatures:
 
     def check(self, n_columns: int) -> int:
         """How many features there are; an error unless the parts fit together and to such rows."""
-        n, m = self.projection.shape
-        fits = self.landmarks.shape == (n, n_columns) and self.shift.shape in ((m,), (1,))
-        if not (fits and self.width > 0):
+        check_positive(self.width, "the width of its kernel")
+        tables = is_float_array(self.landmarks, 2) and is_float_array(self.projection, 2)
+        fits = tables and is_float_array(self.shift, 1)
+        if fits:
+            n, m = self.projection.shape
+            fits = self.landmarks.shape == (n, n_columns) and self.shift.shape in ((m,), (1,))
+        if not fits:
             raise InputError("the parts of its kernel do not fit together")
-        return m
+        return self.projection.shape[1]
 
 
 def _gauss(X: np.ndarray, Y: np.ndarray, width: float) -> np.ndarray:

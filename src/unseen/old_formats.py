@@ -70,8 +70,9 @@ def _latent_state(
         )
     }  # fmt: skip
     n_pairs = math.prod(len(arrays[codes[name]["array"]]) for name in ("Zs", "Zt"))
-    # Decision 2 counted -log p_B with the λ2s of test time, without Algorithm 4 too.
-    ratio = old["source_fit"] / old["test_source_fit"] if old["test_embedding"] == "init" else 1.0
+    # Decision 2 counted -log p_B with the λ2s of test time, also where codes are of the data fit.
+    is_data_fit = old["test_embedding"] == "init" and old.get("inference") != "pairwise"
+    ratio = old["source_fit"] / old["test_source_fit"] if is_data_fit else 1.0
     latent = [
         {"spaces": [state["scaling_"], state["class_scaling_"], state["kernel_"], None]},
         *codes.values(),
@@ -85,6 +86,7 @@ def _latent_state(
         old["source_set"],
         old["loss"],
         old["link"],
+        old.get("training") == "pairwise",
     ]
     gone = {f"{word}_" for word in _GONE}
     kept = {name: value for name, value in state.items() if name not in gone}

@@ -27,9 +27,8 @@ def pair_weights(
 ) -> PairWeights:
     """ω_ij with Σ_ij ω_ij = 1 over C classes and N rows.
 
-    "uniform" is 1/(CN), the paper; "balanced" gives the N positive pairs half of the mass; "root"
-    is half-way, √(C - 1) times a negative one; a number κ makes a positive pair weigh κ times a
-    negative one.
+    "uniform" is 1/(CN), the paper; "balanced" gives the N positive pairs half of the mass; a
+    number κ makes a positive pair weigh κ times a negative one.
     """
     ratio = _ratio(kind, float(max(n_classes - 1, 1)))
     mass = (ratio + n_classes - 1) * n_rows
@@ -60,12 +59,10 @@ def label_weights(
 
 def _ratio(kind: str | float, balanced: float) -> float:
     """How much a positive pair weighs in units of a negative one."""
-    words = {"uniform": 1.0, "root": balanced**0.5, "balanced": balanced}
-    ratio: Any = words.get(str(kind), kind)
+    ratio: Any = {"uniform": 1.0, "balanced": balanced}.get(str(kind), kind)
     if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < float(ratio) < np.inf:
         raise InputError(
-            "positive_weight must be 'uniform', 'root', 'balanced' or a positive number, not "
-            f"{kind!r}"
+            f"positive_weight must be 'uniform', 'balanced' or a positive number, not {kind!r}"
         )
     return float(ratio)
 

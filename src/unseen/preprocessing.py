@@ -14,6 +14,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.blocks import array_blocks
+from unseen.checks import check_number, check_positive, is_float_array
 from unseen.errors import InputError
 from unseen.parts import Composite
 
@@ -74,6 +75,13 @@ class RowScaling:
             return np.hstack([scaled, ones])
         return scaled
 
+    def check(self, n_columns: int) -> int:
+        """How wide scaled rows are; an error unless the parts fit together and to such rows."""
+        _check_scaling(self, n_columns)
+        check_positive(self.scale, "the scale of its rows")
+        check_number(self.constant, "the constant feature of its rows", 0)
+        return n_columns + (self.constant > 0)
+
 
 @dataclass(frozen=True)
 class ClassScaling:
@@ -94,6 +102,17 @@ class ClassScaling:
         """Scaled descriptions; one equal to the mean becomes zero."""
         scaled = S if self.mean is None else S - self.mean
         return unit_rows(scaled) if self.unit_length else scaled
+
+    def check(self, n_columns: int) -> None:
+        """An error unless the parts fit to descriptions so wide."""
+        _check_scaling(self, n_columns)
+
+
+def _check_scaling(scaling: RowScaling | ClassScaling, n_columns: int) -> None:
+    mean = scaling.mean
+    fits = mean is None or (is_float_array(mean, 1) and mean.shape == (n_columns,))
+    if not fits or not isinstance(scaling.unit_length, bool):
+        raise InputError(f"its scaling is not for rows or descriptions of {n_columns} columns")
 
 
 class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):

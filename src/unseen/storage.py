@@ -21,6 +21,7 @@ import sklearn
 
 import unseen
 from unseen import files, tensors
+from unseen.checks import check_number
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
@@ -164,6 +165,7 @@ def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
     wide = {size for array in arrays.values() for size in array.shape}
     if type(width) is not int or not wide & {width, width + 1}:
         raise InputError("no array in it fits the number of feature columns")
+    check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
     model._check_state()
 
 

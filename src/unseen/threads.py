@@ -11,6 +11,7 @@ from functools import cache
 from itertools import pairwise
 
 import numba
+from numba.core import config
 from numba.np.ufunc import parallel
 from threadpoolctl import ThreadpoolController
 
@@ -24,9 +25,14 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _cores() -> int:
+    """One thread a core, or as many as the environment variable NUMBA_NUM_THREADS says."""
+    return int(vars(config)["NUMBA_NUM_THREADS"])
+
+
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS, "unseen")
+    return ThreadPoolExecutor(_cores(), "unseen")
 
 
 # Threads do not survive a fork: the child starts its own.
@@ -42,7 +48,7 @@ def one_blas_thread() -> AbstractContextManager:
 def n_threads() -> int:
     """Threads of compiled loops: one a core, or NUMBA_NUM_THREADS, or as `limited_to` says."""
     limit = _limit.get()
-    return numba.config.NUMBA_NUM_THREADS if limit is None else limit
+    return _cores() if limit is None else limit
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from tests.common.birds import UNSEEN
 from tests.common.command import assert_one_sentence, run_unseen
 from unseen import JLSE, blocks, evaluate, files, read_dataset
 
-SETTINGS = {"n_target_atoms": 8, "block_tol": 0.05, "max_iter": 1}
+SETTINGS = {"n_target_atoms": 8, "training__block_tol": 0.05, "training__max_iter": 1}
 OPTIONS = [word for k, v in SETTINGS.items() for word in ("--set", f"{k}={v}")]
 
 
@@ -34,7 +34,7 @@ def model_file(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def expected(folder: Path) -> JLSE:
     data = read_dataset(folder)
-    return JLSE(**SETTINGS).fit(*data.training_set(), classes=data.classes)
+    return JLSE().set_params(**SETTINGS).fit(*data.training_set(), classes=data.classes)
 
 
 def test_fit_and_predict_through_files_equal_the_library_to_the_bit(
@@ -99,6 +99,11 @@ def test_an_explanation_can_be_read(folder: Path, model_file: Path) -> None:
     assert f"Row 60, labelled {UNSEEN[0]!r}, is named" in shown
     for title in ("Attributes that speak for it", "Known classes", "Strongest latent links"):
         assert title in shown
+    found = unseen.load(model_file).explain(np.load(folder / "features.npy")[60], "[red]Kite")
+    for number in (found.score, found.similarity):
+        assert f"{number:.3f}" in shown
+    for number in (found.match, found.score - found.match):
+        assert f"{number:+.3f}" in shown
     assert "[red]Kite" in shown
     assert "more than most" in shown or "less than most" in shown
 
@@ -110,7 +115,7 @@ def test_explanations_that_cannot_be_given(folder: Path, model_file: Path, tmp_p
     assert run_unseen(*explain, "--row", -1).code == 2
     run_unseen("fit", folder, "-m", "eszsl", "-o", tmp_path / "m")
     outcome = run_unseen("explain", tmp_path / "m", folder)
-    assert_one_sentence(outcome, "is of ESZSL; only 'jlse' gives reasons")
+    assert_one_sentence(outcome, "is of ESZSL; only 'jlse', 'kernel-jlse' give reasons")
 
 
 # -- a file of options ----------------------------------------------------------------------------
@@ -163,6 +168,24 @@ def test_parameters_of_parts_in_a_file(folder: Path, tmp_path: Path, text: str) 
     assert (found["row_scaler__unit_length"], found["class_scaler__unit_length"]) == (True, False)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--set", "training__max_iter=0", "--set", "testing=DataFit", "--set", "decision=1"],
+        ["--set", "testing=DataFit", "--set", "training=Algorithm1", "--set", "decision=1",
+         "--set", "training__max_iter=0"],
+    ],
+)  # fmt: skip
+def test_variants_are_chosen_by_name(folder: Path, tmp_path: Path, options: list[str]) -> None:
+    done = run_unseen("fit", folder, *options, "--out", tmp_path / "m", "--json")
+    found = done.json["parameters"]
+    assert (found["training__max_iter"], found["testing"], found["decision"]) == (0, "DataFit", 1)
+    assert "testing__offset" not in found
+    model = unseen.load(tmp_path / "m")
+    assert type(model.testing).__name__ == "DataFit"
+    assert model.n_iter_ == 0
+
+
 def test_every_kind_of_option_can_stand_in_the_file(
     folder: Path, model_file: Path, tmp_path: Path
 ) -> None:
@@ -190,7 +213,10 @@ def test_every_kind_of_option_can_stand_in_the_file(
         ("fit = 3", "fit must be a table of options"),
         ("out = ", "is not a TOML file"),
         ("method = 'eszsl'\n[set.row_scaler]\ncentre = true", "nearest name: 'row_scaler__center'"),
-        ("[set]\nmax_itr = 3", "JLSE has no parameter 'max_itr'; nearest name: 'max_iter'"),
+        ("[set]\nmax_iter = 3", "JLSE has no parameter 'max_iter', but 'training__max_iter'"),
+        ("[set.training]\nmax_itr = 3", "nearest name: 'training__max_iter'"),
+        ("[set]\ntesting = 'DataFitt'", "not 'DataFitt'; nearest name: 'DataFit'"),
+        ("[set]\ntesting = 'DataFit'\ntesting__tol = 1", "has no parameter 'testing__tol'"),
     ],
 )
 def test_a_file_of_options_that_is_wrong(

@@ -25,8 +25,8 @@ from unseen.cli import main
 from unseen.datasets import make_zero_shot
 
 SETTINGS = {
-    "jlse": "n_target_atoms=12 max_iter=4 early_stopping=true block_tol=0.05 "
-    "similarity_penalty=0.01 calibration=None",
+    "jlse": "n_target_atoms=12 training__max_iter=20 training__block_tol=0.05 "
+    "similarity_penalty=0.01",
     "latem": "early_stopping=true max_iter=40 tol=0",
     "sse-int": "n_rounds=20",
 }

@@ -17,7 +17,8 @@ from unseen.storage import FORMAT
 
 FOLDER = Path(__file__).parent / "models"
 SMALL = {
-    "jlse": {"n_target_atoms": 3, "n_landmarks": 5, "max_iter": 1},
+    "jlse": {"n_target_atoms": 3},
+    "kernel-jlse": {"n_target_atoms": 3},
     "deep": {"n_hidden": 8, "n_codes": 4},
 }
 

@@ -51,6 +51,16 @@ def test_links_rank_alike_below_the_margin(loss: str) -> None:
     np.testing.assert_array_equal(np.argsort(plain, axis=1), np.argsort(saturating, axis=1))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_beyond_the_margin_only_ties_are_decided_by_the_score(loss: str) -> None:
+    scores = np.array([[1.5, 4.0, 1.0, 40.0]])
+    found = decision_scores(scores, loss, "saturating")
+    np.testing.assert_array_equal(np.argsort(found), np.argsort(scores))
+    assert np.abs(found).max() < 0.05
+    fit = np.array([0.0, 0.0, 0.0, 0.1])
+    assert decision_scores(scores, loss, "saturating", fit).argmax() == 1
+
+
 def test_float32_stays_and_input_is_left_alone() -> None:
     scores = SCORES.astype(np.float32)
     before = scores.copy()

@@ -1,4 +1,4 @@
-"""JLSE on odd data and with parameters that it refuses."""
+"""JLSE and KernelJLSE on odd data and with parameters that they refuse."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.common.small import fit_jlse
-from unseen import JLSE, ClassTable, InputError, make_zero_shot
+from tests.common.small import fit_jlse, small_jlse, small_kernel_jlse
+from unseen import JLSE, ClassTable, InputError, KernelJLSE, make_zero_shot
+
+MAKERS = [small_jlse, small_kernel_jlse]
 
 # -- edges --------------------------------------------------------------------------------------
 
@@ -28,7 +30,7 @@ from unseen import JLSE, ClassTable, InputError, make_zero_shot
     ],
     ids=str,
 )
-@pytest.mark.parametrize("make", [JLSE, JLSE.paper], ids=["default", "paper"])
+@pytest.mark.parametrize("make", [JLSE, KernelJLSE])
 def test_odd_shapes(shape: dict[str, Any], make: Any) -> None:
     data = make_zero_shot(**{"n_seen": 8, "n_unseen": 3, "rows_per_class": 10, **shape})
     model = make().fit(*data.training_set(), classes=data.classes)
@@ -36,11 +38,11 @@ def test_odd_shapes(shape: dict[str, Any], make: Any) -> None:
     assert np.isfinite(scores).all()
     assert (np.diff(model.history_[:, 4]) <= 1e-6 * model.history_[0, 4]).all()
     n_rows, n_columns = data.training_set()[0].shape
-    most = n_columns if model.row_kernel == "linear" else n_rows
-    assert model.target_dictionary_.shape[1] <= min(most, model.n_target_atoms)
+    assert model.latent_.D.shape[1] <= min(n_rows, n_columns + 1, model.n_target_atoms)
+    assert model.latent_.B.shape[1] <= min(data.seen.size, 200)
 
 
-@pytest.mark.parametrize("make", [JLSE, JLSE.paper], ids=["default", "paper"])
+@pytest.mark.parametrize("make", MAKERS)
 def test_classes_with_one_description(make: Any, data: Any) -> None:
     table = ClassTable(data.classes.names, np.repeat(data.classes.vectors[::2], 2, axis=0))
     model = make().fit(*data.training_set(), classes=table)
@@ -52,19 +54,20 @@ def test_classes_with_one_description(make: Any, data: Any) -> None:
 def test_constant_columns_change_nothing_but_the_width(data: Any, rows: np.ndarray) -> None:
     X, y = data.training_set()
     padded = np.hstack([X, np.zeros((len(X), 2))])
-    model = JLSE().fit(padded, y, classes=data.classes)
+    model = fit_jlse(data, X=padded)
     wide = np.hstack([rows, np.zeros((len(rows), 2))])
     expected = fit_jlse(data).similarities(rows)
     assert np.abs(model.similarities(wide) - expected).max() <= 0.05 * np.ptp(expected)
     constant = np.hstack([X, np.full((len(X), 1), 3.0)])
-    assert JLSE().fit(constant, y, classes=data.classes).score(constant, y, "seen") > 0.5
+    assert fit_jlse(data, X=constant).score(constant, y, "seen") > 0.5
 
 
+@pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("value", [0.0, 1.0])
-def test_rows_that_tell_nothing_give_finite_scores(value: float, data: Any) -> None:
+def test_rows_that_tell_nothing_give_finite_scores(value: float, make: Any, data: Any) -> None:
     X, y = data.training_set()
     nothing = np.full_like(X, value)
-    assert np.isfinite(JLSE().fit(nothing, y, classes=data.classes).similarities(X, "all")).all()
+    assert np.isfinite(make().fit(nothing, y, classes=data.classes).similarities(X, "all")).all()
 
 
 def test_a_row_of_zeros_is_scored(model: JLSE) -> None:
@@ -77,11 +80,6 @@ def test_a_row_of_zeros_is_scored(model: JLSE) -> None:
 @pytest.mark.parametrize(
     ("name", "bad"),
     [
-        ("source_set", "ball"),
-        ("loss", "logistic"),
-        ("decision", 3),
-        ("link", "identity"),
-        ("test_embedding", "algorithm 5"),
         ("n_target_atoms", 0),
         ("n_target_atoms", 2.5),
         ("n_source_atoms", 0),
@@ -91,24 +89,15 @@ def test_a_row_of_zeros_is_scored(model: JLSE) -> None:
         ("positive_weight", -1),
         ("positive_weight", "heavy"),
         ("positive_weight", None),
-        ("test_margin", 2),
-        ("test_margin", -0.1),
-        ("test_margin", "0.9"),
-        ("max_iter", -1),
-        ("max_iter", 1.5),
-        ("calibration", "x"),
-        ("calibration", np.nan),
-        ("calibration", True),
         ("source_fit", 0),
         ("target_fit", -1),
-        ("test_source_fit", 0),
-        ("test_target_fit", np.inf),
         ("source_shrinkage", -1),
         ("target_shrinkage", np.nan),
-        ("tol", -1e-3),
-        ("dictionary_inertia", -1),
-        ("class_offset", -1),
-        ("block_tol", 0),
+        ("constant_feature", -0.1),
+        ("constant_feature", "0.4"),
+        ("constant_feature", True),
+        ("decision", 3),
+        ("decision", "2"),
     ],
 )
 def test_refuses_a_bad_parameter_by_name(name: str, bad: Any, data: Any) -> None:
@@ -116,7 +105,42 @@ def test_refuses_a_bad_parameter_by_name(name: str, bad: Any, data: Any) -> None
         fit_jlse(data, **{name: bad})
 
 
-def test_refuses_early_stopping_with_too_few_classes() -> None:
-    data = make_zero_shot(3, 2, 10)
-    with pytest.raises(InputError, match=r"early_stopping .* at least 4; there are 3"):
-        fit_jlse(data, early_stopping=True)
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("training__max_iter", -1),
+        ("training__max_iter", 1.5),
+        ("training__tol", -1e-3),
+        ("training__block_tol", 0),
+        ("testing__source_fit", 0),
+        ("testing__target_fit", np.inf),
+        ("testing__offset", -1),
+        ("testing__tol", 0),
+        ("row_scaler__center", "yes"),
+        ("class_scaler__unit_length", 1),
+    ],
+)
+def test_refuses_a_bad_parameter_of_a_part_by_name(name: str, bad: Any, data: Any) -> None:
+    part, _, own = name.partition("__")
+    with pytest.raises(InputError, match=f"^{part}: {own} must be"):
+        fit_jlse(data, **{name: bad})
+
+
+@pytest.mark.parametrize("bad", [0, -1, "wide", np.nan])
+def test_kernel_width_must_be_positive(bad: Any, data: Any) -> None:
+    with pytest.raises(InputError, match=r"^kernel_width must be"):
+        small_kernel_jlse(kernel_width=bad).fit(*data.training_set(), classes=data.classes)
+
+
+@pytest.mark.parametrize("name", ["training", "testing"])
+def test_refuses_what_is_no_part(name: str, data: Any) -> None:
+    wrong: list[Any] = ["Algorithm2", 4, ClassTable]
+    for bad in wrong:
+        with pytest.raises(InputError, match=rf"^{name} must be Algorithm\d\(\) or"):
+            JLSE(**{name: bad}).fit(*data.training_set(), classes=data.classes)
+
+
+@pytest.mark.parametrize("name", ["link", "loss", "max_iter", "calibration", "row_kernel"])
+def test_parameters_that_are_gone_are_unknown(name: str) -> None:
+    with pytest.raises(InputError, match=f"JLSE has no parameter '{name}'"):
+        JLSE().set_params(**{name: 1})

@@ -7,30 +7,38 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.common.small import fit_jlse
+from tests.common.small import fit_jlse, small_jlse, small_kernel_jlse
 from unseen import JLSE, ClassTable, InputError
 
 
+@pytest.mark.parametrize("make", [small_jlse, small_kernel_jlse])
 @pytest.mark.parametrize("group", ["seen", "unseen"])
-def test_contributions_sum_to_the_similarity(group: str, data: Any, rows: np.ndarray) -> None:
-    model = fit_jlse(data, decision=1, class_offset=0.0)
+def test_contributions_sum_to_the_similarity(
+    group: str, make: Any, data: Any, rows: np.ndarray
+) -> None:
+    model = make(decision=1).fit(*data.training_set(), classes=data.classes)
     name = getattr(model, f"{group}_classes_")[1].item()
     found = model.explain(rows[3], name, top=10_000)
-    score = model.similarities(rows[3:4], [name])[0, 0]
     assert found.name == name
-    assert found.similarity == pytest.approx(score, abs=1e-9)
-    assert found.bias == model.bias_
+    assert found.bias == model.latent_.b == 0
     for parts in (found.links, found.atoms):
         total = sum(part.contribution for part in parts)
-        assert total == pytest.approx(score - model.bias_, abs=1e-9)
-    assert len(found.links) == model.similarity_.size
+        assert total == pytest.approx(found.similarity, abs=1e-9)
+    assert len(found.links) == model.latent_.W.size
+    s = found.similarity
+    is_hinge = model.latent_.link == "saturating"
+    assert found.match == pytest.approx(min(s - 1, 1e-3 * (s - 1)) if is_hinge else s)
+    assert found.score == pytest.approx(model.similarities(rows[3:4], [name])[0, 0])
+    # KernelJLSE takes the level of an unseen class off, which belongs to the class as a whole.
+    assert (found.score == pytest.approx(found.match)) == (is_hinge or group == "seen")
 
 
-def test_explanation_names_atoms_and_attributes(data: Any) -> None:
+@pytest.mark.parametrize("make", [small_jlse, small_kernel_jlse])
+def test_explanation_names_atoms_and_attributes(make: Any, data: Any) -> None:
     words = [f"attribute {k}" for k in range(data.classes.n_attributes)]
     table = ClassTable(data.classes.names, data.classes.vectors, words)
     X, y = data.training_set()
-    model = JLSE().fit(X, y, classes=table)
+    model = make().fit(X, y, classes=table)
     own = model.explain(X[0], y[0].item(), top=3)
     assert len(own.links) == len(own.atoms) == len(own.attributes) == 3
     assert max(own.atoms, key=lambda a: a.contribution).source_atom == y[0]
@@ -38,11 +46,12 @@ def test_explanation_names_atoms_and_attributes(data: Any) -> None:
     assert {a.attribute for a in own.attributes} <= set(words)
     sizes = [abs(link.contribution) for link in own.links]
     assert sizes == sorted(sizes, reverse=True)
-    scaled = model.class_scaling_(table.vectors)[table.rows([y[0].item()])[0]]
+    scaled = model.latent_.spaces.descriptions(table.vectors)
+    above = scaled[table.rows([y[0].item()])[0]] - scaled[table.rows(data.seen)].mean(axis=0)
     for part in own.attributes:
-        assert part.is_above == (scaled[words.index(part.attribute)] > 0)
+        assert part.is_above == (above[words.index(part.attribute)] > 0)
     text = str(own)
-    for word in (y[0], own.attributes[0].attribute, "similarity", "bias"):
+    for word in (y[0], own.attributes[0].attribute, "similarity", "class as a whole"):
         assert word in text
     assert len(text.splitlines()) < 20
 
@@ -74,10 +83,10 @@ def test_explain_tells_the_score_and_names_the_class_itself(
     found = model.explain(rows[0])
     assert found == model.explain(rows[0], name)
     assert found.score == model.similarities(rows[:1], [name])[0, 0]
-    # What is not the similarity belongs to the class as a whole, so it is the same for all rows.
+    # What is not log p_W belongs to the class as a whole, so it is the same for all rows.
     others = [model.explain(row, name) for row in rows[1:6]]
-    expected = found.score - found.similarity
-    assert [o.score - o.similarity for o in others] == pytest.approx([expected] * 5, abs=1e-6)
+    expected = found.score - found.match
+    assert [o.score - o.match for o in others] == pytest.approx([expected] * 5, abs=1e-6)
     assert abs(expected) > 1e-3
 
 
@@ -89,7 +98,7 @@ def test_explain_takes_one_row_in_any_form(data: Any, model: JLSE, rows: np.ndar
         assert model.explain(form, name) == expected
     X, y = data.training_set()
     columns = [f"f{k}" for k in range(X.shape[1])]
-    named = JLSE().fit(pandas.DataFrame(X, columns=columns), y, classes=data.classes)
+    named = small_jlse().fit(pandas.DataFrame(X, columns=columns), y, classes=data.classes)
     frame = pandas.DataFrame(rows, columns=columns)
     for form in (frame.iloc[:1], frame.iloc[0]):
         assert named.explain(form, name) == named.explain(frame.iloc[:1], name)

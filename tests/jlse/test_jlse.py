@@ -1,226 +1,94 @@
-"""JLSE: its variants, the generalised setting, ranking, accuracy, memory, real data."""
+"""JLSE: rows of seen classes, accuracy, memory, nested parameters, real data."""
 
 from __future__ import annotations
 
 import tracemalloc
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
-from tests.common.small import fit_jlse
-from unseen import ESZSL, JLSE, ClassTable, InputError, make_zero_shot
-from unseen.metrics import harmonic_mean, mean_average_precision, per_class_accuracy
-from unseen.model.terms import minus_log_p_B
-from unseen.solvers.ranking_similarity import ranking_loss
+from tests.common.small import fit_jlse, small_jlse
+from unseen import ESZSL, JLSE, ClassHoldout, ClassTable, KernelJLSE, load, make_zero_shot
+from unseen.inference.embedding import Algorithm4
+from unseen.inference.scorer import DataFit
+from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.training.alternating import Algorithm2
+from unseen.training.pairwise import Algorithm1
 
-# -- variants ---------------------------------------------------------------------------------
-
-
-def test_the_paper_has_the_choices_of_the_paper(data: Any) -> None:
-    paper = JLSE.paper(max_iter=1)
-    for name, value in {
-        "source_set": "simplex", "loss": "hinge", "positive_weight": "uniform", "fit_bias": False,
-        "center": False, "dictionary_inertia": 0, "test_margin": None, "max_iter": 1,
-        "class_offset": 0,
-        "test_embedding": "algorithm 4", "decision": 2,
-    }.items():  # fmt: skip
-        assert getattr(paper, name) == value, name
+# -- nested parameters ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source_set", ["affine", "simplex"])
-def test_algorithm_1_is_a_way_to_train(data: Any, source_set: str) -> None:
-    given = {"source_set": source_set, "row_kernel": "linear", "max_iter": 2}
-    coupled, alone = (fit_jlse(data, training=t, **given) for t in ("pairwise", "instance"))
-    X, y = data.unseen_set()
-    assert coupled.n_iter_ == 2
-    assert np.all(np.diff(coupled.history_[:, -1]) < 0)
-    # At the parameters from which both begin, codes of pairs can only lower the objective.
-    assert coupled.history_[0, -1] < alone.history_[0, -1]
-    assert np.abs(coupled.similarity_ - alone.similarity_).max() > 1e-3
-    assert per_class_accuracy(y, coupled.predict(X)) > 0.6
-    with pytest.raises(InputError, match="early_stopping"):
-        fit_jlse(data, training="pairwise", early_stopping=True)
-
-
-def test_the_paper_runs_as_the_paper_says(data: Any) -> None:
-    model = JLSE.paper().fit(*data.training_set(), classes=data.classes)
-    assert model.bias_ == model.test_bias_ == 0
-    assert model.scaling_.mean is None
-    assert model.negative_weight_ == pytest.approx(1 / (12 * 180))
-    for codes in (model.source_codes_, model.transform_classes()):
-        np.testing.assert_allclose(codes.sum(axis=1), 1, atol=1e-8)
-        assert codes.min() >= -1e-9
-    assert np.linalg.norm(model.target_dictionary_, axis=0).max() <= 1 + 1e-9
-    assert (np.diff(model.history_[:, -1]) <= 0).all()
-    assert model.score(*data.unseen_set()) > 1.2 / 4
-
-
-def test_all_eight_variants_run_and_differ_as_they_should(data: Any, rows: np.ndarray) -> None:
-    scores, models = {}, {}
-    for rounds, embedding, decision in product((0, 2), ("init", "algorithm 4"), (1, 2)):
-        key = (rounds, embedding, decision)
-        models[key] = fit_jlse(data, max_iter=rounds, test_embedding=embedding, decision=decision)
-        scores[key] = models[key].similarities(rows)
-        assert models[key].n_iter_ == rounds
-        assert models[key].score(*data.unseen_set()) > 0.5
-    spread = np.ptp(scores[0, "init", 1])
-    for a, b in product(scores, repeat=2):
-        if a != b:
-            assert np.abs(scores[a] - scores[b]).max() > 1e-4 * spread, (a, b)
-    for rounds, embedding in product((0, 2), ("init", "algorithm 4")):
-        model = models[rounds, embedding, 2]
-        S = model.class_scaling_(data.classes.select(model.classes_).vectors)
-        fit_of = minus_log_p_B(
-            S, model.transform_classes(), model.source_dictionary_,
-            model.test_source_fit * model.source_shrinkage, model.test_source_fit,
-        )  # fmt: skip
-        difference = scores[rounds, embedding, 2] - scores[rounds, embedding, 1]
-        np.testing.assert_allclose(difference, np.tile(-fit_of / 2, (len(rows), 1)), atol=1e-9)
-        for name in model.classes_:
-            np.testing.assert_array_equal(
-                model.rank(name, rows).rows, models[rounds, embedding, 1].rank(name, rows).rows
-            )
-
-
-def test_without_rounds_the_codes_are_those_of_the_start(data: Any) -> None:
-    model = fit_jlse(data, max_iter=0)
-    assert model.n_iter_ == 0
-    assert model.history_.shape == (1, 5)
-    assert model.kernel_ is not None
-    X = model.kernel_(model.scaling_(data.training_set()[0]))
-    D = model.target_dictionary_
-    np.testing.assert_allclose(D.T @ D, np.eye(D.shape[1]), atol=1e-10)
-    np.testing.assert_allclose(model.target_codes_, X @ D / 1.02, atol=1e-8)
-
-
-def test_history_falls_and_has_parts_that_sum(model: JLSE) -> None:
-    assert model.history_.shape == (model.n_iter_ + 1, 5)
-    np.testing.assert_allclose(model.history_[:, :4].sum(axis=1), model.history_[:, 4])
-    assert (np.diff(model.history_[:, 4]) < 0).all()
-
-
-def test_tol_ends_training_early(data: Any) -> None:
-    assert fit_jlse(data, max_iter=5, tol=0.9).n_iter_ == 1
-
-
-def test_early_stopping_chooses_the_rounds_and_refits_on_all(data: Any, rows: np.ndarray) -> None:
-    model = fit_jlse(data, early_stopping=True, max_iter=3)
-    assert 0 <= model.n_iter_ <= 3
-    assert model.source_codes_.shape[0] == data.seen.size
-    assert model.target_codes_.shape[0] == data.training_set()[1].size
-    plain = fit_jlse(data, max_iter=model.n_iter_)
-    np.testing.assert_array_equal(model.similarities(rows), plain.similarities(rows))
-
-
-def test_saturating_link_makes_ties_and_margin_does_not(data: Any) -> None:
-    X, _ = data.training_set()
-    saturating = fit_jlse(data, link="saturating", decision=1).similarities(X, "seen")
-    assert saturating.max() == 0
-    assert np.count_nonzero(saturating == 0) > 1
-    assert np.unique(fit_jlse(data, decision=1).similarities(X, "seen")).size == saturating.size
-
-
-def test_verbose_tells_the_objective_on_stderr(data: Any, capsys: Any) -> None:
-    model = fit_jlse(data, verbose=1)
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    lines = captured.err.splitlines()
-    assert len(lines) == 2
-    for line, total in zip(lines, model.history_[1:, 4], strict=True):
-        assert line.startswith("JLSE round")
-        assert float(line.split("=")[1]) == pytest.approx(total, rel=1e-4)
-    fit_jlse(data)
-    assert capsys.readouterr().err == ""
-
-
-# -- generalised setting ------------------------------------------------------------------------
-
-
-def test_generalized_makes_all_classes_the_default_candidates(data: Any, rows: Any) -> None:
-    model = fit_jlse(data, generalized=True)
-    np.testing.assert_array_equal(model.classes_, np.sort(data.classes.names))
-    np.testing.assert_array_equal(model.predict(rows), model.predict(rows, "all"))
-    known = JLSE(generalized=True).fit(*data.training_set(), classes=data.classes.select(data.seen))
-    np.testing.assert_array_equal(known.classes_, data.seen)
-    later = known.reveal(data.classes.select(data.unseen))
-    np.testing.assert_array_equal(later.classes_, model.classes_)
-    np.testing.assert_allclose(later.similarities(rows), model.similarities(rows), atol=1e-9)
-
-
-def test_calibration_is_taken_off_seen_columns_when_they_compete(data: Any, rows: Any) -> None:
-    none, some = fit_jlse(data, calibration=None), fit_jlse(data, calibration=0.7)
-    assert (none.calibration_, some.calibration_) == (0.0, 0.7)
-    for group in ("seen", "unseen"):
-        np.testing.assert_array_equal(
-            some.similarities(rows, group), none.similarities(rows, group)
-        )
-    difference = none.similarities(rows, "all") - some.similarities(rows, "all")
-    is_seen = np.isin(np.sort(data.classes.names), data.seen)
-    np.testing.assert_allclose(difference[:, is_seen], 0.7, atol=1e-12)
-    np.testing.assert_array_equal(difference[:, ~is_seen], 0)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_held_out_calibration_improves_the_harmonic_mean(seed: int) -> None:
-    data = make_zero_shot(rows_per_class=25, noise=0.7, random_state=seed)
+def test_parameters_of_parts_are_tuned_by_scikit_learn(data: Any) -> None:
+    grid = {
+        "training__max_iter": [0, 1],
+        "testing": [DataFit(), Algorithm4(source_fit=3.0)],
+        "decision": [1],
+    }
+    search = GridSearchCV(small_jlse(), grid, cv=ClassHoldout(3, 2))
     X, y = data.training_set()
-    new = np.arange(y.size) % 25 >= 20
-    model = JLSE().fit(X[~new], y[~new], classes=data.classes)
-    again = JLSE().fit(X[~new], y[~new], classes=data.classes)
-    assert model.calibration_ == again.calibration_
-
-    def harmonic(of: JLSE) -> float:
-        unseen_X, unseen_y = data.unseen_set()
-        seen_accuracy = per_class_accuracy(y[new], of.predict(X[new], "all"))
-        unseen_accuracy = per_class_accuracy(unseen_y, of.predict(unseen_X, "all"))
-        return harmonic_mean(seen_accuracy, unseen_accuracy)
-
-    calibrated = harmonic(model)
-    model.calibration_ = 0.0
-    assert calibrated > harmonic(model)
+    search.fit(X, y, classes=data.classes.select(data.seen))
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    best: Any = search.best_estimator_
+    assert best.n_iter_ == search.best_params_["training__max_iter"]
+    assert type(best.testing) is type(search.best_params_["testing"])
 
 
-def test_few_classes_are_not_calibrated() -> None:
-    data = make_zero_shot(5, 2, 10, n_features=20)
-    assert fit_jlse(data, similarity_penalty=1e-3).calibration_ == 0
+def test_a_clone_has_parts_of_its_own() -> None:
+    model: Any = JLSE(training=Algorithm1(7), testing=Algorithm4(offset=0.2))
+    other: Any = clone(model)
+    assert other.training is not model.training
+    assert type(other.training) is Algorithm1
+    other.set_params(training__max_iter=1, testing__offset=0.0)
+    assert (model.training.max_iter, model.testing.offset) == (7, 0.2)
+    assert (other.training.max_iter, other.testing.offset) == (1, 0.0)
+
+
+def test_a_part_that_is_left_to_the_method_can_be_changed_in_one_number() -> None:
+    model: Any = JLSE().set_params(training__max_iter=0, testing=DataFit(), decision=1)
+    assert model.training.max_iter == 0
+    assert model.training.block_tol == Algorithm2().block_tol
+    assert JLSE().get_params()["training__max_iter"] == Algorithm2().max_iter
+    kernel: Any = KernelJLSE().set_params(testing__tol=1e-3)
+    assert kernel.testing.offset == KernelJLSE().get_params()["testing__offset"] > 0
+
+
+def test_parts_are_saved_and_loaded(data: Any, tmp_path: Path) -> None:
+    model: Any = fit_jlse(
+        data, training=Algorithm1(1, block_tol=0.01), testing=DataFit(), decision=1
+    )
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert type(again.training) is Algorithm1
+    assert again.training.get_params() == model.training.get_params()
+    assert type(again.testing) is DataFit
+    assert again.decision == 1
+
+
+# -- seen and unseen candidates -------------------------------------------------------------------
 
 
 def test_seen_candidates_are_never_scored_with_pushed_rows(data: Any, model: JLSE) -> None:
     """Algorithm 4 supposes that a row belongs to no seen class."""
     X, _ = data.training_set()
-    init = fit_jlse(data, test_embedding="init")
+    init = fit_jlse(data, testing=DataFit())
     np.testing.assert_array_equal(model.similarities(X, "seen"), init.similarities(X, "seen"))
     both = model.similarities(X, "all")
     order = np.searchsorted(np.sort(data.classes.names), data.seen)
-    np.testing.assert_allclose(
-        both[:, order], init.similarities(X, "seen") - model.calibration_, atol=1e-12
-    )
+    np.testing.assert_allclose(both[:, order], init.similarities(X, "seen"), atol=1e-12)
     others = np.searchsorted(np.sort(data.classes.names), np.sort(data.unseen))
     np.testing.assert_array_equal(both[:, others], model.similarities(X, "unseen"))
+    assert np.abs(both[:, others] - init.similarities(X, "unseen")).max() > 1e-3
 
 
-# -- ranking ------------------------------------------------------------------------------------
-
-
-def test_ranking_puts_rows_of_a_class_above_the_others(data: Any, model: JLSE) -> None:
-    X, y = data.training_set()
-    labels = np.searchsorted(model.seen_classes_, y)
-    options = {"similarity_penalty": 1e-3, "calibration": None}
-    plain, ranked = fit_jlse(data, **options), fit_jlse(data, ranking=1.0, **options)
-    sizes = [np.sum(m.similarity_**2) + m.bias_**2 for m in (plain, ranked)]
-    penalty = plain.history_[-1, 3] / sizes[0]
-    values = []
-    for found, size in zip((plain, ranked), sizes, strict=True):
-        scores = found.target_codes_ @ (found.source_codes_ @ found.similarity_).T
-        values.append(ranking_loss(scores, labels)[0] + penalty * size)
-    assert values[1] < 0.9 * values[0]
-    with pytest.raises(InputError, match="ranking needs loss='squared_hinge'"):
-        fit_jlse(data, ranking=0.5, loss="hinge")
-    with pytest.raises(InputError, match="ranking is for rows of classes"):
-        JLSE(ranking=0.5).fit_pairs(np.eye(2), X[:2], 2 * np.eye(2) - 1)
+def test_no_two_scores_tie(data: Any) -> None:
+    X, _ = data.training_set()
+    scores = fit_jlse(data, decision=1, similarity_penalty=1e-4).similarities(X, "seen")
+    assert np.count_nonzero(scores > 0) > 1, "some are beyond the margin"
+    assert np.unique(scores).size == scores.size
 
 
 # -- accuracy -----------------------------------------------------------------------------------
@@ -239,25 +107,29 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
+# The model of the paper falls behind where descriptions are alike or rows are narrow.
+@pytest.mark.parametrize(("make", "least"), [(JLSE, -0.4), (KernelJLSE, -0.25)])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_never_chance_where_eszsl_is_not(seed: int) -> None:
+def test_never_chance_where_eszsl_is_not(seed: int, make: Any, least: float) -> None:
     margins = []
     for setting in SETTINGS:
         data = make_zero_shot(**{"rows_per_class": 20, **setting}, random_state=seed)
-        rival = ESZSL().fit(*data.training_set(), classes=data.classes).score(*data.unseen_set())
-        found = fit_jlse(data, calibration=None).score(*data.unseen_set())
+        X, y = data.training_set()
+        rival = ESZSL().fit(X, y, classes=data.classes).score(*data.unseen_set())
+        found = make().fit(X, y, classes=data.classes).score(*data.unseen_set())
         assert rival > 1.5 / data.unseen.size, "a setting without information tests nothing"
         assert found > 1.5 / data.unseen.size, (setting, seed)
         margins.append(found - rival)
     assert np.mean(margins) > -0.1
-    assert min(margins) > -0.25
+    assert min(margins) > least
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("source_set", ["simplex", "affine", "free"])
-def test_default_parameters_converge_on_a_small_problem(loss: str, source_set: str) -> None:
+@pytest.mark.parametrize("make", [JLSE, KernelJLSE])
+def test_default_parameters_converge_on_a_small_problem(make: Any) -> None:
+    """A warning that a block has not converged is an error in tests."""
     data = make_zero_shot(8, 4, 10, 12, 9, 4, dtype=np.float64)
-    fit_jlse(data, loss=loss, source_set=source_set)
+    model = make().fit(*data.training_set(), classes=data.classes)
+    model.predict(data.X, "all")
 
 
 # -- memory -------------------------------------------------------------------------------------
@@ -265,15 +137,12 @@ def test_default_parameters_converge_on_a_small_problem(loss: str, source_set: s
 
 @pytest.mark.slow
 def test_a_memory_map_is_trained_on_block_by_block(tmp_path: Path, monkeypatch: Any) -> None:
-    """80 MB of rows with blocks of 4 MB: a few blocks and what is N x h, not the rows.
-
-    Landmarks are few here, as their kernel matrix takes its memory whatever the number of rows.
-    """
+    """80 MB of rows with blocks of 4 MB: a few blocks and what is N x h, not the rows."""
     data = make_zero_shot(20, 5, 400, n_features=2000, out=tmp_path / "X.npy")
     monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (4 * 2**20,))
     X, y = data.X[: 20 * 400], data.y[: 20 * 400]
     assert isinstance(X, np.memmap)
-    model = JLSE(n_target_atoms=50, n_landmarks=400)
+    model = JLSE(n_target_atoms=50)
     # What is compiled is not meant.
     fit_jlse(make_zero_shot(20, 5, 10, n_features=20, dtype=np.float32))
     tracemalloc.start()
@@ -306,12 +175,17 @@ def birds(folder: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
-def test_recognises_unseen_birds(data_folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "accuracy", "precision"), [(JLSE, 0.5, 0.4), (KernelJLSE, 0.6, 0.5)]
+)
+def test_recognises_unseen_birds(
+    make: Any, accuracy: float, precision: float, data_folder: Path
+) -> None:
     X, y, table, test = birds(data_folder)
     unseen = np.isin(y, test)
     assert np.unique(y[unseen]).size == 50
-    model = JLSE(calibration=None).fit(X[~unseen], y[~unseen], classes=table)
+    model = make().fit(X[~unseen], y[~unseen], classes=table)
     assert set(model.classes_) == set(test)
     scores = model.similarities(X[unseen])
-    assert per_class_accuracy(y[unseen], model.classes_[scores.argmax(axis=1)]) >= 0.60
-    assert mean_average_precision(y[unseen], scores, model.classes_) >= 0.50
+    assert per_class_accuracy(y[unseen], model.classes_[scores.argmax(axis=1)]) >= accuracy
+    assert mean_average_precision(y[unseen], scores, model.classes_) >= precision

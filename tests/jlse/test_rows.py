@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from tests.common.small import fit_jlse
+from tests.common.small import fit_jlse, small_jlse, small_kernel_jlse
 from unseen import JLSE, ClassTable, InputError
+from unseen.inference.embedding import Algorithm4
+from unseen.inference.pairwise import Algorithm3
+from unseen.inference.scorer import DataFit
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("candidates", ["unseen", "all"])
 def test_one_row_equals_a_batch(dtype: Any, candidates: str, data: Any) -> None:
-    X, y = data.training_set()
-    model = JLSE().fit(X.astype(dtype), y, classes=data.classes)
+    X, _ = data.training_set()
+    model = fit_jlse(data, X=X.astype(dtype))
     rows = data.unseen_set()[0].astype(dtype)
     batch = model.similarities(rows, candidates)
     single = np.vstack([model.similarities(row[None], candidates) for row in rows])
@@ -36,41 +39,34 @@ def test_block_size_does_not_matter(data: Any, model: JLSE, monkeypatch: Any) ->
 @pytest.mark.parametrize(
     "change",
     [
-        {"test_embedding": "init"},
+        {"testing": DataFit()},
+        {"testing": Algorithm3()},
         {"decision": 1},
-        {"test_source_fit": 0.3},
-        {"test_target_fit": 1.0},
-        {"link": "saturating"},
-        {"class_offset": 0.0},
+        {"testing__source_fit": 0.3},
+        {"testing__target_fit": 1.0},
+        {"testing__offset": 0.5},
     ],
     ids=str,
 )
 def test_changed_test_time_parameters_take_effect_at_once(
     change: dict[str, Any], data: Any, rows: np.ndarray
 ) -> None:
-    model = fit_jlse(data, calibration=None)
+    model = fit_jlse(data)
     before = model.similarities(rows, "all")
     after = model.set_params(**change).similarities(rows, "all")
     assert np.abs(after - before).max() > 1e-6
-    fresh = fit_jlse(data, calibration=None, **change)
+    fresh = fit_jlse(data, **change)
     np.testing.assert_allclose(after, fresh.similarities(rows, "all"), rtol=1e-12)
 
 
-def test_the_level_of_a_class_comes_off_its_scores_and_only_with_algorithm_4(
-    data: Any, rows: np.ndarray
-) -> None:
-    model = fit_jlse(data, calibration=None, class_offset=0.0)
+def test_the_level_of_an_unseen_class_comes_off_its_scores(data: Any, rows: np.ndarray) -> None:
+    model = fit_jlse(data, testing=Algorithm4(offset=0.0))
     seen, unseen = model.similarities(rows, data.seen), model.similarities(rows)
-    on_training = model.target_codes_ @ (model.transform_classes() @ model.similarity_).T
-    level = np.quantile(on_training + model.bias_, 0.98, axis=0)
-    model.set_params(class_offset=0.5)
+    on_training = model.latent_.Zt @ (model.transform_classes() @ model.latent_.W).T
+    level = np.quantile(on_training, 0.98, axis=0)
+    model.set_params(testing__offset=0.5)
     np.testing.assert_allclose(model.similarities(rows), unseen - 0.5 * level, rtol=1e-6)
     np.testing.assert_array_equal(model.similarities(rows, data.seen), seen)
-
-    model.set_params(test_embedding="init")
-    with_level = model.similarities(rows)
-    model.set_params(class_offset=0.0)
-    np.testing.assert_array_equal(model.similarities(rows), with_level)
 
 
 def test_refit_and_reveal_do_not_answer_from_before(data: Any, rows: np.ndarray) -> None:
@@ -79,7 +75,7 @@ def test_refit_and_reveal_do_not_answer_from_before(data: Any, rows: np.ndarray)
     X, y = data.training_set()
     half = np.arange(y.size) % 2 == 0
     model.fit(X[half], y[half], classes=data.classes)
-    fresh = JLSE().fit(X[half], y[half], classes=data.classes)
+    fresh = small_jlse().fit(X[half], y[half], classes=data.classes)
     np.testing.assert_array_equal(model.similarities(rows), fresh.similarities(rows))
 
     revealed = model.reveal({"mean": data.classes.vectors.mean(axis=0)})
@@ -132,12 +128,62 @@ def test_score_pairs_equals_similarities_with_a_table(data: Any, model: JLSE, ro
 @pytest.mark.parametrize("name", ["pair {}", "{}"])
 def test_score_pairs_is_not_misled_by_names(name: str, data: Any, rows: Any) -> None:
     """Classes that happen to be called "pair 0", or by numbers."""
-    model = fit_jlse(data, block_tol=1e-4)
+    model = fit_jlse(data, training__block_tol=1e-4)
     new = [name.format(k) for k in range(data.classes.n_classes)]
     names = dict(zip(data.classes.names.tolist(), new, strict=True))
     X, y = data.training_set()
     table = ClassTable([*names.values()], data.classes.vectors)
-    other = JLSE(block_tol=1e-4).fit(X, [names[n] for n in y.tolist()], classes=table)
+    other = small_jlse(training__block_tol=1e-4).fit(
+        X, [names[n] for n in y.tolist()], classes=table
+    )
     S = data.classes.select(data.unseen).vectors
     expected = model.score_pairs(S, rows)
     np.testing.assert_allclose(other.score_pairs(S, rows), expected, atol=0.05 * np.ptp(expected))
+
+
+# -- what is kept between rows --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [small_jlse, small_kernel_jlse])
+@pytest.mark.parametrize("testing", [None, DataFit(), Algorithm3()], ids=repr)
+@pytest.mark.parametrize("candidates", [None, "all"])
+def test_the_second_single_row_computes_nothing_anew(
+    make: Any, testing: Any, candidates: Any, data: Any, rows: Any, monkeypatch: Any
+) -> None:
+    """Inverses, grams, eigenvectors and codes of classes are there after the first."""
+    model = make(testing=testing).fit(*data.training_set(), classes=data.classes)
+    expected = model.predict(rows[:2], candidates)
+    assert model.predict(rows[:1], candidates) == expected[0]
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("computed anew")
+
+    for place in (
+        "unseen.model.latent.fit_inverse",
+        "unseen.model.latent.fit_source_codes",
+        "unseen.inference.embedding.fit_source_codes_with_pairs",
+        "unseen.inference.embedding.TargetSolver",
+        "unseen.inference.embedding.class_levels",
+        "unseen.inference.pairwise.PairCodes",
+        "unseen.solvers.target_codes.fit_inverse",
+        "unseen.model.spaces.Spaces.describe",
+        "numpy.linalg.eigh",
+        "numpy.linalg.inv",
+        "numpy.linalg.cholesky",
+        "scipy.linalg.eigh",
+        "scipy.linalg.cho_factor",
+    ):
+        monkeypatch.setattr(place, refuse)
+    assert model.predict(rows[1:2], candidates) == expected[1]
+
+
+def test_the_scorer_is_kept_until_something_of_test_time_changes(data: Any, rows: Any) -> None:
+    model = fit_jlse(data)
+    model.predict(rows[:1])
+    first = model._scorer
+    model.predict(rows, "all")
+    assert model._scorer is first
+    model.set_params(testing__offset=0.25)
+    assert model._scorer is not first
+    model.set_params(testing__offset=0.0, decision=1)
+    assert model._scorer is not first

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from unseen import InputError
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Similarity, Term
 from unseen.model.point_mass import PointMass, PointMasses, in_blocks
-from unseen.model.terms import log_p_W
+from unseen.model.terms import pair_loss
 
 SETS = ("free", "affine", "simplex")
 
@@ -107,7 +107,7 @@ def test_the_value_belongs_to_the_codes_and_no_step_aside_is_better(code_set: st
     def value(z_s: np.ndarray, z_t: np.ndarray) -> np.ndarray:
         own = source.log_p(S[None], z_s, 0) + target.log_p(X[:, None], z_t, 0)
         scores = np.einsum("nch,hk,nck->nc", z_s, similarity.W, z_t)
-        return own + log_p_W(scores, "squared_hinge", "saturating")
+        return own - pair_loss(scores, "squared_hinge")
 
     np.testing.assert_allclose(found.value, value(found.source, found.target))
     start = Joint(

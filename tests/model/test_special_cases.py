@@ -5,18 +5,23 @@ Each test writes the embeddings of a method down anew, from its fitted attribute
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
 
-from unseen import JLSE, ClassTable, ZeroShotDataset, make_zero_shot
+from tests.common.small import fit_jlse
+from unseen import ClassTable, ZeroShotDataset, make_zero_shot
 from unseen.estimators.ale import ALE
 from unseen.estimators.latem import LatEm
 from unseen.estimators.sje import SJE
 from unseen.estimators.sse import SSE, SSEIntersection, SSEReLU
+from unseen.inference.pairwise import Algorithm3
+from unseen.inference.scorer import DataFit
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint
+from unseen.model.latent import LatentModel
 from unseen.model.point_mass import PointMass, PointMasses, in_blocks
 from unseen.solvers.source_codes import fit_source_codes
 
@@ -122,47 +127,48 @@ def test_latent_embedding(n_maps: int, data: ZeroShotDataset) -> None:
         assert (np.abs(chosen).sum(axis=2) > 0).any(axis=0).sum() > 1, "one map wins every pair"
 
 
-def plain_jlse(**parameters: Any) -> JLSE:
-    return JLSE(
-        row_kernel="linear", n_target_atoms=8, test_embedding="init", class_offset=0.0, **parameters
-    )
-
-
-def dictionaries(model: JLSE) -> tuple[DictionaryTerm, DictionaryTerm, Bilinear]:
-    """The terms that JLSE is made of, in the space of scaled rows and descriptions."""
-    fit = model.test_source_fit
+def dictionaries(latent: LatentModel) -> tuple[DictionaryTerm, DictionaryTerm, Bilinear]:
+    """The terms that JLSE is made of, in the space of scaled rows and descriptions, in units of
+    the weight of log p_W."""
+    weight = latent.positive_weight
     return (
         DictionaryTerm(
-            model.source_dictionary_, model.source_shrinkage * fit, fit, model.source_set
+            latent.B, latent.source_shrink / weight, latent.source_fit / weight, "simplex"
         ),
-        DictionaryTerm(model.target_dictionary_, model.target_shrinkage, 1.0),
-        Bilinear(model.similarity_, model.bias_, loss=model.loss, link="saturating"),
+        DictionaryTerm(latent.D, latent.target_shrink / weight, latent.target_fit / weight),
+        Bilinear(latent.W, loss="hinge", link="saturating"),
     )
 
 
 def test_joint_latent_similarity_embedding_with_fixed_codes(data: ZeroShotDataset) -> None:
-    """With the codes of the data fit alone F is decision 1."""
-    model = plain_jlse(decision=1).fit(*data.training_set(), classes=data.classes)
-    source, target, _ = dictionaries(model)
+    """With the codes of the data fit alone, and by the margin, F is decision 1."""
+    model = fit_jlse(data, testing=DataFit(), decision=1)
+    model.latent_ = latent = replace(model.latent_, link="margin")
+    source, target, _ = dictionaries(latent)
     joint = Joint(
-        PointMass(lambda s: source.best(model.class_scaling_(s), None, 0)),
-        PointMass(lambda x: target.best(model.scaling_(x), None, 0)),
-        Bilinear(model.similarity_, model.bias_),
+        PointMass(lambda s: source.best(latent.spaces.descriptions(s), None, 0)),
+        PointMass(lambda x: target.best(latent.spaces.rows(x), None, 0)),
+        Bilinear(latent.W),
     )
     check(joint, model, data)
 
 
 def test_joint_latent_similarity_embedding_with_codes_a_pair(data: ZeroShotDataset) -> None:
-    """Algorithm 3: codes chosen for each pair lift F above decision 2 with fixed codes."""
-    model = plain_jlse(decision=2, link="saturating").fit(
-        *data.training_set(), classes=data.classes
-    )
-    source, target, similarity = dictionaries(model)
+    """Codes chosen for each pair lift F above decision 2 with fixed codes; Algorithm 3 finds it."""
+    model = fit_jlse(data, testing=DataFit(), decision=2)
+    source, target, similarity = dictionaries(model.latent_)
     X, y = data.unseen_set()
-    S = model.class_scaling_(data.classes.select(model.classes_).vectors)
-    rows = model.scaling_(X)
+    S = model.latent_.describe(data.classes.select(model.classes_).vectors)
+    rows = model.latent_.spaces.features(X)
     found = Joint(source, target, similarity, tol=1e-8).maximise(S, rows)
-    fixed = model.similarities(X) + target.log_p(rows, target.best(rows, None, 0), 0)[:, None]
+    own = target.log_p(rows, target.best(rows, None, 0), 0)[:, None]
+    # The tie-breaker is no part of F.
+    fixed = np.minimum(model.similarities(X), -model.latent_.source_cost(
+        S, model.transform_classes())) + own  # fmt: skip
     assert (found.value >= fixed - 1e-9).all()
     assert found.value.mean() > fixed.mean() + 1e-3
     assert np.mean(model.classes_[found.value.argmax(axis=1)] == y) > 0.5
+    same = Algorithm3(model.latent_.source_fit, model.latent_.target_fit)
+    by_pair = model.set_params(testing=same).similarities(X) + own
+    # Plain alternation ends at the knee of the hinge, where two codes together can go on.
+    assert (by_pair >= found.value - 1e-6).all()

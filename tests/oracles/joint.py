@@ -48,11 +48,12 @@ def objective(S: Any, X: Any, labels: Any, codes: Any, weights: Any) -> Parts:
 
 
 def scaled_rows(X: Any, scaling: Any) -> np.ndarray:
-    """(x / |x| - mean) / scale, written out."""
+    """[(x / |x| - mean) / scale, constant], written out."""
     X = np.asarray(X, dtype=np.float64)
     if scaling.unit_length:
         lengths = np.linalg.norm(X, axis=1, keepdims=True)
         X = X / np.where(lengths > 0, lengths, 1)
     if scaling.mean is not None:
         X = X - np.asarray(scaling.mean, dtype=np.float64)
-    return X / scaling.scale
+    X = X / scaling.scale
+    return np.hstack([X, np.full((len(X), 1), scaling.constant)]) if scaling.constant else X

@@ -25,7 +25,7 @@ from unseen import ESZSL, make_zero_shot
 from unseen.report.measure import measure, readable, subjects_of
 from unseen.report.model_page import SECTIONS, write_model_report
 
-SMALL = ["--set", "n_target_atoms=6", "--set", "row_kernel=linear", "--set", "calibration=None"]
+SMALL = ["--set", "n_target_atoms=6", "--set", "training__max_iter=1"]
 BOTH = ("confusion", "latent-links", "objective-1", "precision-recall", "similarity", "tsne")
 
 
@@ -109,7 +109,9 @@ def test_it_can_be_repeated(made: Made) -> None:
     assert unseen.__version__ in text
     for model in made.models:
         assert hashlib.sha256(model.read_bytes()).hexdigest() in text
-    assert ["n_target_atoms", "6", "default 800"] in made.page.rows
+    usual = unseen.JLSE().n_target_atoms
+    assert ["n_target_atoms", "6", f"default {usual}"] in made.page.rows
+    assert " --set training__max_iter=1 " in command
 
 
 def test_a_model_of_other_data_is_told_and_old_figures_go(made: Made, tmp_path: Path) -> None:
@@ -307,7 +309,7 @@ def test_without_matplotlib_the_extra_is_named(
         (["{model}"], ["name the data set", "unseen report"]),
         (["{model}", "digits"], ["64 feature columns", "trained on 12"]),
         (["{model}", "{data}", "--explain", "Terns"], ["no unseen class 'Terns'", "Arctic"]),
-        (["{model}", "{data}", "--explain", "Ærfugl"], ["JLSE alone"]),
+        (["{model}", "{data}", "--explain", "Ærfugl"], ["JLSE and KernelJLSE alone"]),
         (["{model}", "{data}", "--against", "{data}"], ["is a folder"]),
         (["{data}", "{data}"], ["is a folder of results", "give its file first"]),
         (["{data}"], ["holds no results.jsonl", "unseen bench"]),

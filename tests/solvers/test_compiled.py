@@ -1,4 +1,6 @@
-"""Kernels give the same bits when they were compiled just now and when they come from the cache."""
+"""Kernels give the same bits compiled just now and from the cache, in one thread and in several, in
+a process and in its forked child; and say so when they are compiled.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +8,113 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from unseen.solvers.pair_codes import PairCodes
+from unseen.solvers.similarity import fit_similarity
+from unseen.solvers.source_codes import fit_source_codes_with_pairs
+from unseen.solvers.target_codes import fit_target_codes
+from unseen.threads import in_threads, limited_to, n_threads, one_blas_thread
 
 PROGRAM = """
 import hashlib, warnings
 import numpy as np
-from unseen.solvers.similarity import fit_similarity
+from tests.solvers.test_compiled import solve_all
 warnings.simplefilter("ignore")
-rng = np.random.default_rng(0)
-Zs, Zt = (rng.standard_normal(s).astype(np.float32) for s in ((9, 7), (60, 6)))
-found = fit_similarity(Zs, Zt, np.arange(60) % 9, lam=1e-3, w_pos=1e-2, w_neg=1e-3, fit_bias=True)
-print(hashlib.sha256(found.value.W.tobytes()).hexdigest(), found.n_iter)
+for dtype in (np.float32, np.float64):
+    print(hashlib.sha256(solve_all(dtype)).hexdigest())
 """
+
+
+def solve_all(dtype: type = np.float64) -> bytes:
+    """All block solvers that have compiled loops, on one small problem."""
+    rng = np.random.default_rng(0)
+    C, N, hs, ht = 9, 300, 7, 6
+    Zs, Zt, W, S, D = (
+        rng.standard_normal(shape).astype(dtype)
+        for shape in ((C, hs), (N, ht), (hs, ht), (C, 10), (8, ht))
+    )
+    B, XD, labels = S.T[:, :hs], Zt @ (D.T @ D), np.arange(N) % C
+    pairs: dict[str, Any] = {"w_pos": 1e-2, "w_neg": 1e-3, "tol": 1e-2}
+    found = []
+    for loss in ("hinge", "squared_hinge"):
+        similarity = fit_similarity(Zs, Zt, labels, lam=1e-2, fit_bias=True, loss=loss, **pairs)
+        source = fit_source_codes_with_pairs(
+            S @ B, B.T @ B, W, Zt, labels, lam1=0.1, lam2=1.0, loss=loss, **pairs
+        )
+        target = fit_target_codes(
+            XD, D.T @ D, Zs @ W, labels, lam1=0.1, lam2=1.0, loss=loss, **pairs
+        )
+        found += [similarity.value.W, source.value, target.value]
+        for which in ("simplex", "affine"):
+            codes = PairCodes(
+                S @ B, B.T @ B, D.T @ D, W, 0.1, source_shrink=0.5, source_fit=1.0,
+                target_shrink=0.4, target_fit=1.5, which=which, loss=loss,
+            )  # fmt: skip
+            signs = np.where(labels[:40, None] == np.arange(C), 1, -1)
+            block = codes.solve(XD[:40], signs, np.ones(signs.shape), codes=True)
+            found += [block.beta, block.scores, block.Zs]
+    return b"".join(np.asarray(array).tobytes() for array in found)
 
 
 @pytest.mark.slow
 def test_the_cache_does_not_change_a_bit(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    printed = [
+    runs = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True,
             check=True,
-        ).stdout
+        )
         for _ in range(2)
     ]  # fmt: skip
     assert list(tmp_path.rglob("*.nbc"))
-    assert int(printed[0].split()[1]) > 5
-    assert printed[0] == printed[1]
+    assert len(runs[0].stdout.split()) == 2
+    assert runs[0].stdout == runs[1].stdout
+    assert runs[0].stderr.startswith("compiling inner loops")
+    assert runs[0].stderr.count("\n") == 1
+    assert runs[1].stderr == ""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_do_not_change_a_bit(dtype: type) -> None:
+    with one_blas_thread():
+        with limited_to(1):
+            alone = solve_all(dtype)
+        for threads in (2, 3):
+            with limited_to(threads):
+                assert solve_all(dtype) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_solves_again() -> None:
+    with one_blas_thread(), limited_to(2):
+        here = solve_all()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if solve_all() == here else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(("n_items", "threads"), [(0, 2), (1, 4), (7, 2), (100, 3)])
+def test_every_item_is_visited_once(n_items: int, threads: int) -> None:
+    visits = np.zeros(n_items, int)
+
+    def visit(part: slice) -> None:
+        visits[part] += 1
+
+    with limited_to(threads):
+        assert n_threads() == threads
+        in_threads(visit, n_items)
+    assert (visits == 1).all()
+
+
+def test_an_error_in_a_thread_is_raised() -> None:
+    def fail(part: slice) -> None:
+        raise ValueError(f"no {part.start}")
+
+    with limited_to(2), pytest.raises(ValueError, match="no "):
+        in_threads(fail, 10)

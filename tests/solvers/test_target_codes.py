@@ -1,13 +1,20 @@
 # Problems are plain dicts of mixed values, which the type checker cannot follow.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
 # pyright: reportOperatorIssue=false, reportIndexIssue=false
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
 from tests.solvers.problems import random_problem, seeds, signed_problem
-from unseen.solvers.target_codes import fit_target_codes, ridge_target_codes
+from unseen.solvers.target_codes import (
+    RidgeSolver,
+    TargetSolver,
+    fit_target_codes,
+    ridge_target_codes,
+)
 
 
 def fit_part(seed, make=random_problem):
@@ -135,3 +142,53 @@ def test_undefined_problem_is_refused():
             w_pos=1.0,
             w_neg=1.0,
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_prepared_solver_gives_row_by_row_what_all_rows_give(loss, dtype):
+    rng = np.random.default_rng(3)
+    D, Q, X = (rng.standard_normal(s).astype(dtype) for s in ((20, 12), (15, 12), (40, 20)))
+    XD, gram, y = X @ D, D.T @ D, rng.integers(-1, 15, 40)
+    options = dict(lam1=0.1, lam2=1.0, w_pos=0.3, w_neg=0.1, fit_weight=0.05, loss=loss, tol=1e-8)
+    solver = TargetSolver(gram, Q, **options, bias=0.2)
+    expected = fit_target_codes(XD, gram, Q, y, **options, bias=0.2).value
+    assert solver(XD, y).dtype == dtype
+    together, tolerance = solver(XD, y), 1e-3 if dtype is np.float32 else 1e-6
+    np.testing.assert_allclose(together, expected, atol=tolerance)
+    alone = np.vstack([solver(XD[j : j + 1], y[j : j + 1]) for j in range(40)])
+    np.testing.assert_allclose(alone, together, atol=tolerance)
+    np.testing.assert_allclose(solver(XD), solver(XD, np.full(40, -1)))
+    prepared = RidgeSolver(gram, lam1=0.1, lam2=1.0)
+    np.testing.assert_array_equal(
+        prepared(XD), ridge_target_codes(XD, gram, lam1=0.1, lam2=1.0).value
+    )
+
+
+def test_rows_that_keep_their_margins_need_no_sweep():
+    rng = np.random.default_rng(4)
+    D, Q, X = rng.standard_normal((9, 5)), rng.standard_normal((4, 5)), rng.standard_normal((6, 9))
+    solver = TargetSolver(D.T @ D, Q, lam1=0.1, lam2=1.0, w_pos=1.0, w_neg=1.0, bias=-50.0)
+    solution = solver.solve(X @ D)
+    assert (solution.n_iter, solution.optimality) == (0, 0.0)
+    np.testing.assert_array_equal(
+        solution.value, ridge_target_codes(X @ D, D.T @ D, lam1=0.1, lam2=1.0).value
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_better_of_two_codes_is_kept(seed):
+    """Whatever the incumbents are: near the minimum, far from it, or better than what was found."""
+    p = fit_part(seed)
+    rng, best = np.random.default_rng(seed), solve(p, tol=1e-9)
+    noise = rng.standard_normal(best.value.shape) * 10.0 ** rng.uniform(-8, 1, (len(best.value), 1))
+    incumbent = best.value + noise
+    duals = rng.standard_normal((len(incumbent), len(p["Q"])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        state = best.state._replace(duals=duals, Z=incumbent)
+        found = solve(p, state=state, max_sweeps=1, tol=1e-12)
+    before, after = value_at(p, incumbent), value_at(p, found.value)
+    assert after <= before * (1 + 1e-12) + 1e-14
+    assert found.objective == pytest.approx(after, rel=1e-8)
+    assert after * (1 - found.optimality) <= best.objective + 1e-8 * abs(best.objective)

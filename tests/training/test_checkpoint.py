@@ -17,22 +17,21 @@ import pytest
 
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import options, write_data
+from tests.common.small import small_jlse, small_kernel_jlse
 from unseen import JLSE, ClassTable, InputError, make_pairs, make_zero_shot
 from unseen.estimators import METHODS, available
 from unseen.training import checkpoint as module
 from unseen.training.checkpoint import Checkpoint, remove
+from unseen.training.pairwise import Algorithm1
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 MODELS: dict[str, dict[str, Any]] = {
     "default": {},
-    "early stopping": {"early_stopping": True},
-    "paper": {
-        "source_set": "simplex", "loss": "hinge", "row_kernel": "linear", "fit_bias": False,
-    },
-    "tolerance": {"tol": 0.02, "source_set": "free", "n_source_atoms": 4},
-    "Algorithm 1": {"training": "pairwise"},
-}  # fmt: skip
+    "tolerance": {"training__tol": 0.002, "n_source_atoms": 4},
+    "Algorithm 1": {"training": Algorithm1(5, block_tol=0.05)},
+    "kernel": {},
+}
 # Whatever else trains step by step, in ways that take several trainings.
 OTHERS: dict[str, dict[str, Any]] = {
     "ale": {"max_iter": 4, "early_stopping": True},
@@ -52,13 +51,16 @@ OTHERS: dict[str, dict[str, Any]] = {
 def make(name: str, **more: Any) -> Any:
     if name in OTHERS:
         return METHODS[name](**{**OTHERS[name], **more})
-    fast = {"max_iter": 3, "n_landmarks": 30, "block_tol": 0.05, "similarity_penalty": 1e-2}
-    return JLSE(6, **{**fast, **MODELS[name], **more})
+    fast = {"n_target_atoms": 6, "similarity_penalty": 1e-2}
+    if "training" not in MODELS[name]:
+        fast |= {"training__max_iter": 3, "training__block_tol": 0.05}
+    make_one = small_kernel_jlse if name == "kernel" else small_jlse
+    return make_one(**{**fast, **MODELS[name], **more})
 
 
 def test_every_method_that_trains_step_by_step_keeps_its_state() -> None:
     able = [n for n, kind in METHODS.items() if "checkpoint" in signature(kind.fit).parameters]
-    assert sorted(able) == sorted([*OTHERS, "jlse"])
+    assert sorted(able) == sorted([*OTHERS, "jlse", "kernel-jlse"])
     assert sorted(set(METHODS) - set(able)) == ["eszsl", "sae"], "which have a closed form"
 
 
@@ -150,19 +152,33 @@ def test_the_checkpoint_of_another_fit_is_refused(data: Any, tmp_path: Path) -> 
     path = tmp_path / "checkpoint"
     make("default").fit(X, y, classes, checkpoint=path)
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"another fit: max_iter was 3 and is now 4; .* remove it"):
-        make("default", max_iter=4).fit(X, y, classes, checkpoint=path)
+    with pytest.raises(InputError, match=r"another fit: training__max_iter was 3 and is now 4; .*"):
+        make("default", training__max_iter=4).fit(X, y, classes, checkpoint=path)
     other = X.copy()
     other[3, 2] = np.nextafter(other[3, 2], np.inf)
     with pytest.raises(InputError, match="the rows, labels or classes were others"):
         make("default").fit(other, y, classes, checkpoint=path)
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
-        make("default").fit(X, y, classes.select(classes.names[:-1]), checkpoint=path)
+    turned = ClassTable(classes.names[::-1], classes.vectors)
+    for others in ((X, y[::-1], classes), (X, y, turned)):
+        with pytest.raises(InputError, match="the rows, labels or classes were others"):
+            make("default").fit(*others, checkpoint=path)
     tables = {"all": ClassTable(classes.names, classes.vectors)}
     with pytest.raises(InputError, match="the rows, labels or classes were others"):
         make("default").fit(X, y, ClassTable.beside(tables), checkpoint=path)
-    make("default", verbose=0).fit(X, y, classes, checkpoint=path)
+    with pytest.raises(InputError, match="another fit: training was 'Algorithm2' and is now"):
+        make("Algorithm 1").fit(X, y, classes, checkpoint=path)
+    make("default").fit(X, y, classes, checkpoint=path)
     assert belongs(path.read_bytes()) == belongs(before)
+
+
+def test_unseen_classes_are_no_part_of_the_training(data: Any, tmp_path: Path) -> None:
+    X, y, classes = data
+    path, fewer = tmp_path / "checkpoint", classes.select(classes.names[:-1])
+    assert set(classes.names[-1:]).isdisjoint(y)
+    make("default").fit(X, y, classes, checkpoint=path)
+    again = make("default").fit(X, y, fewer, checkpoint=path)
+    assert again.unseen_classes_.size == 1
+    assert saved(again, tmp_path) == saved(make("default").fit(X, y, fewer), tmp_path)
 
 
 @pytest.mark.parametrize("change", [lambda raw: raw[:-9], lambda raw: b"", lambda raw: b"a,b\n1,2"])
@@ -275,7 +291,7 @@ def test_a_fit_that_is_killed_many_times_goes_on_to_the_same_file(
 def test_the_command_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
     """Ctrl-C as a terminal sends it, in the middle of a fit of some seconds."""
     path = tmp_path / "checkpoint"
-    command = [sys.executable, "-m", "unseen", "fit", "digits", "--set", "max_iter=300",
+    command = [sys.executable, "-m", "unseen", "fit", "digits", "--set", "training__max_iter=300",
                "-o", str(tmp_path / "m"), "--checkpoint", str(path)]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         for _ in range(1200):
@@ -296,7 +312,7 @@ def test_a_fit_on_pairs_goes_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     pairs = make_pairs(12, 30, known=0.6, positives=0.3)
 
     def model() -> JLSE:
-        return JLSE(8, row_kernel="linear", max_iter=2)
+        return small_jlse(n_target_atoms=8)
 
     whole = saved(model().fit_pairs(pairs.S, pairs.X, pairs.Y), tmp_path)
     path = tmp_path / "checkpoint"

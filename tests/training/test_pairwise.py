@@ -57,9 +57,7 @@ def written_out(
 def test_no_block_raises_the_objective(
     source_set: str, loss: str, dtype: Any, uneven: bool
 ) -> None:
-    training = PairwiseTraining.after(
-        start(source_set, loss, dtype=dtype, uneven=uneven, inertia=1.0)
-    )
+    training = PairwiseTraining.after(start(source_set, loss, dtype=dtype, uneven=uneven))
     values = [("start", training.objective().total)]
 
     def watch(n_round: int, block: str, parameters: Parameters) -> None:
@@ -120,7 +118,7 @@ def one_pair(source_set: str, loss: str) -> Training:
     rows = TrainingRows(X, RowScaling(False, None))
     weights = Weights(0.3, 1.0, 0.2, 1.0, 0.05, pair_weights(1, 1, "uniform"), loss, 0.0)
     B, D = rng.standard_normal((5, 3)), np.linalg.qr(rng.standard_normal((6, 4)))[0]
-    training = Training(S, rows, np.zeros(1, int), weights, Options(source_set, 0.1, 1e-6, 0), B, D)
+    training = Training(S, rows, np.zeros(1, int), weights, Options(source_set, 1e-6, 0), B, D)
     training.fit_similarity()
     return training
 
@@ -128,8 +126,8 @@ def one_pair(source_set: str, loss: str) -> Training:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("source_set", SETS)
 def test_one_class_and_one_row_are_algorithm_2(source_set: str, loss: str) -> None:
-    """There is one pair, so that both have the same objective; and the same solution, where the
-    loss is smooth (at the knee of the hinge a block alone cannot go on)."""
+    """There is one pair, so that both have the same objective; and the same minimum, where the
+    loss is smooth. At the knee of the hinge a block alone cannot go on, two codes together can."""
     relaxed = one_pair(source_set, loss)
     coupled = PairwiseTraining.after(relaxed)
     Zs, Zt = all_codes(coupled)
@@ -140,9 +138,11 @@ def test_one_class_and_one_row_are_algorithm_2(source_set: str, loss: str) -> No
     coupled.run(300, tol=1e-9)
     relaxed.run(300, tol=1e-9)
     J = relaxed.history[-1].total
+    assert PairwiseTraining.after(relaxed).objective().total <= J * (1 + 1e-9)
     if loss == "squared_hinge":
         assert coupled.objective().total == pytest.approx(J, rel=1e-4)
-    assert coupled.objective().total <= J * (1 + 1e-6)
+    else:
+        assert coupled.objective().total < J
 
 
 @pytest.mark.parametrize("source_set", SETS)

@@ -38,6 +38,7 @@ def check(rows: TrainingRows, explicit: np.ndarray, tolerance: float) -> None:
         np.testing.assert_allclose(
             found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max()
         )
+    assert explicit.shape == (rows.n_rows, rows.n_columns)
     assert rows.project(D).dtype == rows.cross(Z).dtype == rows.dtype
 
 
@@ -45,12 +46,14 @@ def check(rows: TrainingRows, explicit: np.ndarray, tolerance: float) -> None:
 @pytest.mark.parametrize(
     ("unit_length", "center", "unit_scale"), list(product([False, True], repeat=3))
 )
+@pytest.mark.parametrize("constant", [0.0, 0.4])
 @pytest.mark.parametrize("index", [None, np.array([3, 20, 4, 4, 11, 0])], ids=["all", "some"])
 def test_products_equal_those_of_the_scaled_rows(
-    dtype: Any, unit_length: bool, center: bool, unit_scale: bool, index: Any
+    dtype: Any, unit_length: bool, center: bool, unit_scale: bool, constant: float, index: Any
 ) -> None:
     X = make_rows(dtype)
-    scaling = RowScaling.fit(X, unit_length, center, unit_scale)
+    scaling = RowScaling.fit(X, unit_length, center, unit_scale, constant)
+    assert (scaling.constant > 0) == (constant > 0)
     explicit = scaled_rows(X if index is None else X[index], scaling)
     check(TrainingRows(X, scaling, index), explicit, TOLERANCE[dtype])
 
@@ -62,7 +65,7 @@ def test_block_size_does_not_matter(
 ) -> None:
     X = make_rows(np.float64)
     monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (block_bytes,))
-    scaling = RowScaling.fit(X, True, True, True)
+    scaling = RowScaling.fit(X, True, True, True, 0.4)
     explicit = scaled_rows(X if index is None else X[index], scaling)
     check(TrainingRows(X, scaling, index), explicit, 1e-12)
 
@@ -71,7 +74,7 @@ def test_block_size_does_not_matter(
 def test_memory_map_and_other_layouts(index: Any, tmp_path: Path) -> None:
     X = make_rows(np.float32)
     np.save(tmp_path / "X.npy", X)
-    scaling = RowScaling.fit(X, True, True, True)
+    scaling = RowScaling.fit(X, True, True, True, 0.4)
     explicit = scaled_rows(X if index is None else X[index], scaling)
     forms = (np.load(tmp_path / "X.npy", mmap_mode="r"), np.asfortranarray(X), X[:, ::-1][:, ::-1])
     for form in forms:

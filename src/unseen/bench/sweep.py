@@ -32,7 +32,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "source_fit": (0.1, 0.3, 1.0, 3.0, 10.0),
     "target_fit": (3.0, 10.0, 30.0, 100.0, 300.0),
     "similarity_penalty": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
-    "positive_weight": ("uniform", "root", "balanced"),
+    "positive_weight": ("uniform", 3.0, 10.0, "balanced"),
     "training__max_iter": (0, 1, 2, 3, 5),
     "testing": ("DataFit", "Algorithm4", "Algorithm3"),
     "decision": (1, 2),

@@ -150,14 +150,12 @@ def _tell_all(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
     told = inspect.getdoc(kind) or ""
     say(told)
-    names = kind().get_params(deep=False)
-    for base in kind.__mro__:  # parameters are told where they are shared
-        if all(re.search(rf"\b{name}\b", told) for name in names):
-            break
-        more = _parameters_of(base)
-        if more not in told:
-            say(more)
-            told += more
+    for base in kind.__mro__[1:]:  # parameters that are told where they are shared
+        missing = [name for name in kind().get_params(deep=False) if not _tells(told, name)]
+        text = _parameters_of(base) if missing else ""
+        if any(_tells(text, name) for name in missing):
+            told += text
+            say(text)
     for name, part in kind._parts.items():
         for choice in part.classes:
             say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
@@ -170,6 +168,10 @@ def _tell_all(kind: type[ZeroShotClassifier]) -> None:
         text = values if isinstance(values, str) else ", ".join(map(str, values))
         indent = "  " * name.count("__")
         say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
+
+
+def _tells(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b[^\n]* : ", text) is not None
 
 
 def _nested(part: str, text: str) -> str:

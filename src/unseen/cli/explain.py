@@ -37,7 +37,7 @@ def explain(
     if reasons is None:
         able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
         raise InputError(
-            f"{model_file} is of {type(model).__name__}; only {listed(able)} gives reasons"
+            f"{model_file} is of {type(model).__name__}; only {listed(able)} give reasons"
         )
     if row >= X.shape[0]:
         raise InputError(
@@ -59,14 +59,14 @@ def _show(found: Explanation, about: dict[str, Any]) -> None:
     label = f", labelled {str(about['label'])!r}," if "label" in about else ""
     show(
         f"Row {about['row']}{label} is named {str(about['named'])!r}",
-        ["with class", "score", "similarity", "of it the bias", "for the class as a whole"],
+        ["with class", "similarity", "score", "for the similarity", "for the class as a whole"],
         [
             [
                 found.name,
-                f"{found.score:.3f}",
                 f"{found.similarity:.3f}",
-                f"{found.bias:.3f}",
-                f"{found.score - found.similarity:+.3f}",
+                f"{found.score:.3f}",
+                f"{found.match:+.3f}",
+                f"{found.score - found.match:+.3f}",
             ]
         ],
     )

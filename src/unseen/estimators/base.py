@@ -260,7 +260,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         return frozenset()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in super().__getstate__().items() if k != "_trained_on"}
+        state: Any = super().__getstate__()
+        return {k: v for k, v in state.items() if k != "_trained_on"}
 
     # -- what a method gives --------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ TESTING = (Algorithm4, Algorithm3, DataFit)
 _LISTS: dict[str, list[Any]] = {
     "n_target_atoms": [60, 100, 150, 250, 400],
     "training__max_iter": [0, 1, 2, 3],
-    "positive_weight": ["uniform", "root", "balanced"],
+    "positive_weight": ["uniform", 3.0, 10.0, "balanced"],
 }
 
 
@@ -47,12 +47,11 @@ class JLSE(LatentClassifier):
     ----------
     n_target_atoms : h_t, size of the dictionary D, which begins as the top eigenvectors.
     n_source_atoms : h_s, size of B; None for one atom per seen class, up to 200 (k-means beyond).
-    source_fit, source_shrinkage : λ2s, and λ1s/λ2s.
-    target_fit, target_shrinkage : λ2t, and λ1t/λ2t.
+    source_fit, target_fit : λ2s and λ2t, in units of the pair loss that the first W leaves.
+    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
-        "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight, "root" is
-        between the two, √(C - 1).
+        "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight.
     training : `Algorithm2()`, or `Algorithm1()`, where each pair has codes of its own.
     testing : `Algorithm4()`; `DataFit()` for "init." in the paper's table; or `Algorithm3()`, where
         each pair has codes of its own. It may be changed after `fit`.
@@ -88,15 +87,15 @@ class JLSE(LatentClassifier):
 
     def __init__(
         self,
-        n_target_atoms: int = 150,
+        n_target_atoms: int = 200,
         *,
         n_source_atoms: int | None = None,
-        source_fit: float = 1.5,
+        source_fit: float = 25.0,
         source_shrinkage: float = 1.5,
-        target_fit: float = 50.0,
+        target_fit: float = 150.0,
         target_shrinkage: float = 0.03,
-        similarity_penalty: float = 3e-3,
-        positive_weight: float | str = "root",
+        similarity_penalty: float = 2.5e-3,
+        positive_weight: float | str = 10.0,
         training: Algorithm2 | None = None,
         testing: Testing | None = None,
         decision: int = 2,

@@ -159,6 +159,9 @@ class LatentClassifier(PairMatching):
         return float(decision_scores(np.zeros(1), self.latent_.loss, self.latent_.link)[0])
 
     def _check_state(self) -> None:
+        self._check_pairs()
+        if not isinstance(self.latent_, LatentModel):
+            raise InputError("it has no latent model")
         self.latent_.check(
             self.n_features_in_, self.class_table_.vectors.shape[1], self.seen_classes_.size
         )

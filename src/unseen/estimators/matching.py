@@ -10,11 +10,19 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen.checks import check_number
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import float_types
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.inference.threshold import GOALS, METHODS, best_threshold, fit_curve, on_curve
+from unseen.inference.threshold import (
+    GOALS,
+    METHODS,
+    best_threshold,
+    check_curve,
+    fit_curve,
+    on_curve,
+)
 from unseen.pair_labels import pair_labels
 from unseen.pair_splits import KINDS, cold_start_splits
 
@@ -185,6 +193,18 @@ class PairMatching(ResumableClassifier):
     def _forget_pairs(self) -> None:
         for name in ("pairs_", "pair_threshold_", "pair_curve_"):
             vars(self).pop(name, None)
+
+    def _check_pairs(self) -> None:
+        """An error unless what a model file says of pairs makes sense."""
+        state = vars(self)
+        pairs, curve = state.get("pairs_", {}), state.get("pair_curve_", {})
+        check_number(state.get("pair_threshold_", 0.0), "its threshold of pairs")
+        words = {"named", "disjoint"} if "pairs_" in state else set()
+        is_told = isinstance(pairs, dict) and set(pairs) == words
+        if not is_told or not all(isinstance(value, bool) for value in pairs.values()):
+            raise InputError("what it says of its pairs makes no sense")
+        if "pair_curve_" in state:
+            check_curve(curve)
 
     def _known_sources(self, table: ClassTable) -> np.ndarray:
         """The number of the one source of training with the same vector, or -1."""

@@ -16,13 +16,18 @@ class Algorithm3(Testing):
 
         F_ij = max over z_s, z_t of log p_B(z_s | x_i) + log p_D(z_t | x_j) + log p_W(+1 | z_s, z_t)
 
-    log p_W weighs what that of a positive pair weighs in J: 1 in Eq. (gen_sim). Decision 2 is F;
-    decision 1 leaves out what the best codes of a class alone cost. Seen classes are in no way
-    special.
+    λ are those of Algorithm 2 as the paper prints it, where every pair pulls at a code with weight
+    1: in J, which is divided by C N, they are λ^(s) N and λ^(t) C. With the λ of J itself one pair
+    would pull as hard as all pairs of a class or a row together; codes would follow it anywhere at
+    next to no cost, and what tells classes apart would be log p_B alone. log p_W weighs what that
+    of a positive pair weighs in J.
+
+    Decision 2 takes off what the best codes of a class alone cost, as it does without Algorithm 3;
+    decision 1 does not. Seen classes are in no way special.
 
     Parameters
     ----------
-    source_fit, target_fit : λ2s and λ2t; None for those of training, as in the paper.
+    source_fit, target_fit : λ2s and λ2t beside one pair; None for those of training.
     """
 
     def __init__(self, source_fit: float | None = None, target_fit: float | None = None) -> None:
@@ -46,31 +51,31 @@ class PairScorer(Scorer):
 
     def __init__(self, model: LatentModel, decision: int, choices: Algorithm3) -> None:
         super().__init__(model, decision)
+        n_rows, n_classes = (1, 1) if model.is_coupled else (len(model.Zt), len(model.Zs))
+        # λ2s of decision 2, and λ2s and λ2t against which a pair pulls.
         self.source_fit = choices.source_fit or model.source_fit
-        self.target_fit = choices.target_fit or model.target_fit
+        self._source_fit = choices.source_fit or model.source_fit * n_rows
+        self._target_fit = choices.target_fit or model.target_fit * n_classes
 
     def candidates(self, S: np.ndarray, seen: np.ndarray) -> Candidates:
-        model = self.model
+        model, Zs = self.model, self.embed_classes(S)
         pairs = PairCodes(
             S @ model.B, model.source_gram, model.target_gram, model.W, model.b,
-            source_shrink=model.source_shrinkage * self.source_fit, source_fit=self.source_fit,
-            target_shrink=model.target_shrinkage * self.target_fit, target_fit=self.target_fit,
+            source_shrink=model.source_shrinkage * self._source_fit, source_fit=self._source_fit,
+            target_shrink=model.target_shrinkage * self._target_fit, target_fit=self._target_fit,
             which=model.source_set, loss=model.loss,
         )  # fmt: skip
-        # Decision 1 counts by how much p_B rises above its minimum, decision 2 all of it.
-        constant = 0.5 * self.source_fit * np.sum(np.square(S, dtype=np.float64), axis=1)
-        if self.decision == 1:
-            constant = -pairs.own_fit
-        return Candidates(self.embed_classes(S), constant, np.zeros(len(S)), seen >= 0, pairs)
+        fit = None if self.decision == 1 else model.source_cost(S, Zs, self.source_fit)
+        return Candidates(Zs, fit, np.zeros(len(S)), seen >= 0, pairs)
 
     def scores(self, XD: np.ndarray, candidates: Candidates) -> np.ndarray:
         assert candidates.pairs is not None
-        assert candidates.fit is not None
-        model, n_classes = self.model, candidates.is_seen.size
+        model, pairs, n_classes = self.model, candidates.pairs, candidates.is_seen.size
+        own = 0.0 if candidates.fit is None else candidates.fit
         scores = np.empty((XD.shape[0], n_classes), dtype=XD.dtype)
         for rows in row_blocks(XD.shape[0], 8 * (XD.shape[1] + 8 * n_classes)):
             signs = np.ones((len(XD[rows]), n_classes), np.int8)
-            found = candidates.pairs.solve(XD[rows], signs, model.positive_weight * signs)
-            fit = (candidates.fit + found.source + found.target) / model.positive_weight
-            scores[rows] = decision_scores(found.scores, model.loss, model.link, fit)
+            found = pairs.solve(XD[rows], signs, model.positive_weight * signs)
+            moves = (found.source - pairs.own_fit + found.target) / model.positive_weight
+            scores[rows] = decision_scores(found.scores, model.loss, model.link, own + moves)
         return scores

@@ -38,9 +38,8 @@ class Scorer:
 
     def __init__(self, model: LatentModel, decision: int) -> None:
         self.model, self.decision = model, decision
-
-    # λ2s of decision 2, where it is not that of training.
-    source_fit: float | None = None
+        # λ2s of decision 2.
+        self.source_fit: float = model.source_fit
 
     def embed_classes(self, S: np.ndarray) -> np.ndarray:
         """Codes of classes without training rows from their scaled descriptions, C' x h_s."""

@@ -9,6 +9,9 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from unseen.checks import check_number, is_float_array
+from unseen.errors import InputError
+
 METHODS = ("sigmoid", "isotonic")
 GOALS = {
     "f1": lambda tp, fp, p, n: 2 * tp / (tp + fp + p),
@@ -59,3 +62,16 @@ def on_curve(curve: dict[str, Any], scores: np.ndarray) -> np.ndarray:
             scores * scores.dtype.type(curve["slope"]) + scores.dtype.type(curve["intercept"])
         )
     return np.interp(scores, curve["scores"], curve["probabilities"]).astype(scores.dtype)
+
+
+def check_curve(curve: Any) -> None:
+    """An error unless it is what `fit_curve` gives."""
+    if not isinstance(curve, dict):
+        raise InputError("its curve of probabilities makes no sense")
+    if set(curve) == {"slope", "intercept"}:
+        for name, value in curve.items():
+            check_number(value, f"the {name} of its probabilities")
+        return
+    values: list[Any] = [curve.get(name) for name in ("scores", "probabilities")]
+    if not all(is_float_array(v, 1) for v in values) or not values[0].size == values[1].size > 0:
+        raise InputError("its curve of probabilities makes no sense")

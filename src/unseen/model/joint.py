@@ -16,7 +16,7 @@ import numpy as np
 
 from unseen.blocks import row_blocks
 from unseen.errors import InputError
-from unseen.model.terms import log_p_W
+from unseen.model.terms import log_p_W, pair_loss
 from unseen.solvers.source_codes import SETS, fit_source_codes
 
 _MOST_ROUNDS = 200
@@ -127,7 +127,9 @@ class Bilinear(Similarity):
         self.same_component = same_component
 
     def log_p(self, z_s: np.ndarray, z_t: np.ndarray) -> np.ndarray:
-        return log_p_W(_inner(z_s, z_t @ self.W.T) + self.bias, self.loss, self.link)
+        s = _inner(z_s, z_t @ self.W.T) + self.bias
+        # What `log_p_W` breaks ties by is for decisions: F is the largest of the loss alone.
+        return -pair_loss(s, self.loss) if self.link == "saturating" else log_p_W(s, self.loss)
 
     def allows(self, source: int, target: int) -> bool:
         return source == target or not self.same_component

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from unseen.checks import check_number, check_positive, is_float_array
 from unseen.errors import InputError
 from unseen.model.spaces import Spaces
 from unseen.model.terms import LINKS, minus_log_p_B, similarity_scores
@@ -31,6 +32,8 @@ class LatentModel:
         in units of the mean ω of all pairs: 1 in the paper.
     source_set : where codes of classes lie; "simplex" in the paper.
     loss, link : the form of log p_W; see `unseen.model.terms`.
+    is_coupled : whether each pair had codes of its own in training (Algorithm 1), or all N pairs of
+        a class and all C pairs of a row shared one (Algorithm 2).
     """
 
     spaces: Spaces
@@ -50,6 +53,7 @@ class LatentModel:
     source_set: str = "simplex"
     loss: str = "hinge"
     link: str = "saturating"
+    is_coupled: bool = False
 
     def describe(self, vectors: np.ndarray) -> np.ndarray:
         """S̃: class descriptions in the space of B, C' x d_s."""
@@ -110,19 +114,35 @@ class LatentModel:
         return (self.target_fit * inverse).astype(self.W.dtype)
 
     def check(self, n_features: int, n_attributes: int, n_classes: int) -> None:
-        """An error unless the parts fit together and to rows, descriptions and classes so wide."""
+        """An error unless the parts fit together and to rows, descriptions and classes so wide.
+
+        A model file may be a stranger's: anything may stand in place of anything.
+        """
+        if not isinstance(self.spaces, Spaces):
+            raise InputError("it does not say how rows and descriptions are scaled")
         d_t, d_s = self.spaces.check(n_features, n_attributes)
+        self._check_arrays(d_s, d_t, n_classes)
+        for name in ("b", "away_bias"):
+            check_number(getattr(self, name), f"its {name}")
+        for name in ("source_shrink", "target_shrink"):
+            check_number(getattr(self, name), f"its {name}", 0)
+        for name in ("source_fit", "target_fit", "positive_weight", "negative_weight"):
+            check_positive(getattr(self, name), f"its {name}")
+        for name, allowed in (("source_set", SETS), ("loss", LOSSES), ("link", LINKS)):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"its {name} must be one of {allowed}")
+        if not isinstance(self.is_coupled, bool):
+            raise InputError("it does not say whether pairs had codes of their own")
+
+    def _check_arrays(self, d_s: int, d_t: int, n_classes: int) -> None:
+        arrays = {name: getattr(self, name) for name in ("W", "B", "D", "Zs", "Zt")}
+        for name, array in arrays.items():
+            if not is_float_array(array, 2) or 0 in array.shape or array.dtype != self.W.dtype:
+                raise InputError(f"its {name} is not a table of numbers like the others")
         h_s, h_t = self.W.shape
-        shapes = {
-            "B": (d_s, h_s), "D": (d_t, h_t), "Zs": (n_classes, h_s), "Zt": (len(self.Zt), h_t)
-        }  # fmt: skip
+        shapes = {"B": (d_s, h_s), "D": (d_t, h_t), "Zs": (n_classes, h_s)}
+        shapes["Zt"] = (len(self.Zt), h_t)
         for name, shape in shapes.items():
-            found = getattr(self, name)
-            if found.shape != shape or found.dtype != self.W.dtype:
-                raise InputError(f"its {name} has shape {found.shape}, where {shape} is needed")
-        numbers = (self.source_fit, self.target_fit, self.positive_weight, self.negative_weight)
-        if min(numbers) <= 0 or min(self.source_shrink, self.target_shrink) < 0:
-            raise InputError("its λ and weights must be positive")
-        for value, allowed in ((self.source_set, SETS), (self.loss, LOSSES), (self.link, LINKS)):
-            if value not in allowed:
-                raise InputError(f"{value!r} is none of {allowed}")
+            if arrays[name].shape != shape:
+                found = arrays[name].shape
+                raise InputError(f"its {name} has shape {found}, where {shape} is needed")

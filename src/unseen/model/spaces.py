@@ -45,11 +45,15 @@ class Spaces:
 
     def check(self, n_features: int, n_attributes: int) -> tuple[int, int]:
         """The widths of X̃ and S̃ for rows and descriptions so wide; an error if parts do not fit."""
-        for scaling, width in ((self.rows, n_features), (self.descriptions, n_attributes)):
-            if scaling.mean is not None and scaling.mean.shape != (width,):
-                raise InputError("its scaling is for rows or descriptions of another width")
-        wide = n_features + (self.rows.constant > 0)
-        return (
-            wide if self.row_kernel is None else self.row_kernel.check(wide),
-            n_attributes if self.class_kernel is None else self.class_kernel.check(n_attributes),
-        )
+        for scaling, kind in ((self.rows, RowScaling), (self.descriptions, ClassScaling)):
+            if not isinstance(scaling, kind):
+                raise InputError("it does not say how rows and descriptions are scaled")
+        wide = self.rows.check(n_features)
+        self.descriptions.check(n_attributes)
+        return _width(self.row_kernel, wide), _width(self.class_kernel, n_attributes)
+
+
+def _width(kernel: KernelFeatures | None, n_columns: int) -> int:
+    if kernel is not None and not isinstance(kernel, KernelFeatures):
+        raise InputError("what stands in place of its kernel is none")
+    return n_columns if kernel is None else kernel.check(n_columns)

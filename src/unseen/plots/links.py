@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.estimators import JLSE
+from unseen.estimators.latent import LatentClassifier
 from unseen.plots.canvas import LIGHT, Look, new_figure, plain
 from unseen.plots.gallery import draw_picture
 
@@ -39,16 +39,18 @@ class LatentLinks:
 
 
 def latent_links(
-    model: JLSE, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
+    model: LatentClassifier, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
 ) -> LatentLinks:
     """Σ_kl z_s[k] W[k, l] z_t[l] of class `name` and row `row` of X, its `top` atoms on each side.
 
     An atom is strong by what all its links add together, for or against.
     """
-    if not isinstance(model, JLSE):
-        raise InputError(f"latent links are those of JLSE; {type(model).__name__} has none")
+    if not isinstance(model, LatentClassifier):
+        raise InputError(
+            f"latent links are those of JLSE and KernelJLSE; {type(model).__name__} has none"
+        )
     Zt, z_s = model.transform(X), model.transform_classes([name])[0]
-    terms = z_s[:, None] * model.similarity_ * Zt[row]
+    terms = z_s[:, None] * model.latent_.W * Zt[row]
     sources, targets = _strongest(terms.sum(axis=1), top), _strongest(terms.sum(axis=0), top)
     signed = Zt[:, targets] * np.sign(Zt[row, targets])
     seen = model.seen_classes_.tolist()
@@ -62,7 +64,7 @@ def latent_links(
         target_weights=Zt[row, targets],
         terms=terms[np.ix_(sources, targets)],
         total=float(terms.sum()),
-        bias=model.bias_,
+        bias=model.latent_.b,
         examples=np.argsort(-signed, axis=0, kind="stable")[:n_examples].T,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from unseen import metrics, plots
 from unseen.errors import counted
-from unseen.estimators import JLSE
+from unseen.estimators.latent import LatentClassifier
 from unseen.plots import LatentLinks, Strip
 from unseen.report.measure import Measured, Measurements
 from unseen.report.pictures import RowPictures
@@ -141,7 +141,7 @@ def objectives(found: Measurements) -> Iterator[Shown]:
 
 def explained(found: Measurements) -> Measured | None:
     """The first model whose latent links can be shown."""
-    methods = (m for m in found.methods if isinstance(m.subject.model, JLSE))
+    methods = (m for m in found.methods if isinstance(m.subject.model, LatentClassifier))
     return next(methods, None)
 
 
@@ -149,7 +149,7 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple
     """The links between a class and the row that fits it best; and a sentence on their sum."""
     method = explained(found)
     assert method is not None
-    assert isinstance(method.subject.model, JLSE)
+    assert isinstance(method.subject.model, LatentClassifier)
     X, _ = found.data.unseen_set()
     scores = method.scores[:, found.names.tolist().index(name)]
     row = int(np.argmax(scores))
@@ -172,11 +172,11 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple
             f"row {rows[row]}: {true}", look,
         ),
     )  # fmt: skip
-    sentence = (
-        f"All links together add {links.total:+.2f}, those drawn {links.terms.sum():+.2f}; with "
-        f"the bias {links.bias:+.2f} the similarity is {links.total + links.bias:.2f}."
-    )
-    return shown, sentence
+    sentence = f"All links together add {links.total:+.2f}, those drawn {links.terms.sum():+.2f}"
+    if links.bias:
+        whole = links.total + links.bias
+        sentence += f"; with the bias {links.bias:+.2f} the similarity is {whole:.2f}"
+    return shown, f"{sentence}."
 
 
 def _titled(links: LatentLinks, titles: dict[str, str]) -> LatentLinks:

@@ -87,7 +87,9 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
                 f"there are {listed(known)}"
             )
     if explain and figures.explained(found) is None:
-        raise InputError("latent links can be shown of JLSE alone; give a model of that method")
+        raise InputError(
+            "latent links can be shown of JLSE and KernelJLSE alone; give a model of one of these"
+        )
 
 
 def _summary(found: Measurements) -> str:

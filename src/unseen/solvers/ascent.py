@@ -12,10 +12,12 @@ Labels and weights reach the loops as V, V_ij = y_ij omega_ij (`hinge.signed_wei
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg.blas import dgemm, sgemm
+from typing import Any
 
-from unseen.solvers.compiled import helper, kernel
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from unseen.solvers.compiled import fused_helper, helper, kernel
 from unseen.solvers.hinge import chunks, signed_weights
 
 BLOCKS_PER_CHUNK = 64
@@ -25,16 +27,16 @@ BLOCKS_PER_CHUNK = 64
 # the words of errors about shapes.
 
 
-@helper
+@fused_helper
 def _ascend_row(a, s, v, gram, step, const, squared, free):
     """One sweep of dual coordinate ascent over the C duals of one row, exact in each coordinate.
 
         max_a  sum_i y_i a_i - a'(step * gram + const) a / 2 [- sum_i a_i^2 / (4 omega_i)]   0 <=
         y_i a_i <= omega_i
 
-    `s` holds the scores of the row and follows `a`; `gram` may have more columns than `a` has
-    entries (padding). `free` (C bytes) is work space. Returns how many duals moved, and by how much
-    in sum.
+    `s` holds the scores of the row and follows `a`, but for `const` times the change of its sum;
+    `gram` may have more columns than `a` has entries (padding). `free` (C bytes) is work space.
+    Returns how many duals moved, and by how much in sum.
     """
     top = np.inf if squared else 1.0
     for i in range(a.shape[0]):
@@ -47,7 +49,7 @@ def _ascend_row(a, s, v, gram, step, const, squared, free):
             continue
         lo, hi = (0.0 if v[i] >= 0.0 else top * v[i]), (0.0 if v[i] <= 0.0 else top * v[i])
         ridge = 0.5 / abs(v[i]) if squared and v[i] != 0.0 else 0.0
-        g = (1.0 if v[i] > 0.0 else -1.0) - s[i] - ridge * a[i]
+        g = (1.0 if v[i] > 0.0 else -1.0) - s[i] - const * change - ridge * a[i]
         curvature = gram[i, i] * step + const + ridge
         if curvature > 0.0:
             new = min(max(a[i] + g / curvature, lo), hi)
@@ -58,9 +60,9 @@ def _ascend_row(a, s, v, gram, step, const, squared, free):
             a[i] = new
             moved += 1
             change += delta
-            f, shift, row = delta * step, delta * const, gram[i]
+            f, row = delta * step, gram[i]
             for l in range(s.shape[0]):
-                s[l] += f * row[l] + shift
+                s[l] += f * row[l]
     return moved, change
 
 
@@ -82,7 +84,7 @@ def _row_gap(a, s, v, squared):
     return total
 
 
-@helper
+@fused_helper
 def _add_rows(s, weights, E, moved):
     """s += sum_q weights[q] E[q] over the rows q that moved."""
     for q in range(weights.shape[0]):
@@ -93,27 +95,26 @@ def _add_rows(s, weights, E, moved):
 
 
 @kernel
-def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E):
+def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E, steps, flags, seen):
     """Sweeps of coordinate ascent over the duals of one block of rows, Gauss-Seidel within the
     block.
 
     S: scores of the block, K: Gram matrix of its rows. On return E holds Zs Zs' d_j / lambda_W for
-    each row, gaps[j] the share of row j in the duality gap as it was met. Returns the change of sum
-    a.
+    each row, gaps[j] the share of row j in the duality gap as it was met. Work space: steps (2 m +
+    1 x C_pad), flags (3 x the larger of m and C), seen (m). Returns the change of sum a.
     """
     m, n_pad = S.shape
     total = 0.0
-    seen = np.zeros(m)
-    moves = np.zeros((2, m), np.bool_)
-    steps = np.zeros((2, m, n_pad))
-    before, free = np.empty(n_pad), np.empty(A.shape[1], np.bool_)
+    before, free = steps[2 * m], flags[2]
     for r in range(m):
+        seen[r] = 0.0
+        flags[0, r] = flags[1, r] = False
         for l in range(n_pad):
             E[r, l] = 0.0
     for sweep in range(sweeps):
         n_moved = 0
-        now, old = moves[sweep % 2], moves[1 - sweep % 2]
-        fresh, stale = steps[sweep % 2], steps[1 - sweep % 2]
+        now, old = flags[sweep % 2], flags[1 - sweep % 2]
+        fresh, stale = steps[sweep % 2 * m :], steps[(1 - sweep % 2) * m :]
         for r in range(m):
             s, e = S[r], fresh[r]
             _add_rows(s, K[r, :r], fresh, now)
@@ -132,8 +133,9 @@ def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E):
             inverse, shift = (1.0 / K[r, r] if K[r, r] > 0.0 else 0.0), const * change
             if moved > 0:
                 for l in range(n_pad):
-                    e[l] = (s[l] - before[l] - shift) * inverse
+                    e[l] = (s[l] - before[l]) * inverse
                     E[r, l] += e[l]
+                    s[l] += shift
         if n_moved == 0:
             break
     return total
@@ -154,8 +156,10 @@ def ascend_rows(
     of row j in the duality gap as it was met. Works on any block of rows, so a memory-mapped Z is
     driven block by block. Returns b.
     """
-    gemm = sgemm if P.dtype == np.float32 else dgemm
+    gemm: Any = get_blas_funcs("gemm", dtype=P.dtype)
     const, n_classes, E = float(kappa_sq) / lam, A.shape[1], np.empty((size, P.shape[1]))
+    flags = np.empty((3, max(size, n_classes)), np.bool_)
+    space = np.empty((2 * size + 1, P.shape[1])), flags, np.empty(size)
     for part in chunks(len(order), size * BLOCKS_PER_CHUNK):
         rows = order[part]
         codes, duals, met = Z[rows], A[rows].astype(np.float64), np.empty(len(rows))
@@ -166,7 +170,18 @@ def ascend_rows(
             S += b
             K, e = (z @ z.T).astype(np.float64), E[: len(z)]
             total = _ascend_block(
-                S, K, duals[block], V[block], gram, lam, const, squared, sweeps, met[block], e
+                S,
+                K,
+                duals[block],
+                V[block],
+                gram,
+                lam,
+                const,
+                squared,
+                sweeps,
+                met[block],
+                e,
+                *space,
             )
             # P += z'e in place; BLAS reads rows as columns.
             gemm(1.0, e.T.astype(P.dtype, copy=False), z.T, 1.0, P.T, 0, 1, 1)
@@ -176,7 +191,7 @@ def ascend_rows(
 
 
 @kernel
-def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, values):
+def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, values, s, free):
     """Independent rows, each a box QP in its C duals with one shared Gram matrix: the dual of the
     Zt block of J.
 
@@ -184,10 +199,10 @@ def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, val
         without the loss
 
     A: rows x C start and result, S: rows x C scores s0 (not changed). A row stops when its gap is
-    below tol times its primal value. Out, for every row: sweeps, duality gap and dual value.
+    below tol times its primal value. Out, for every row: sweeps, duality gap and dual value. Work
+    space: s (C_pad), free (C).
     """
     n_rows, n_classes = A.shape
-    s, free = np.zeros(gram.shape[1]), np.empty(n_classes, np.bool_)
     for j in range(n_rows):
         a, s0, v = A[j], S[j], V[j]
         for l in range(s.shape[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import numba as nb
@@ -20,10 +21,13 @@ FASTMATH = {"reassoc", "contract", "nsz"}
 #
 # All of them take contiguous float64 arrays only, so that each is compiled once; they release the
 # GIL and start no threads, see `unseen.threads.in_threads`.
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
-helper = nb.njit(**_OPTIONS)
-kernel = nb.njit(cache=True, **_OPTIONS)
-free_order_kernel = nb.njit(cache=True, fastmath=FASTMATH, **_OPTIONS)
+_any_njit: Any = nb.njit
+_njit = partial(_any_njit, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+helper = _njit(no_cpython_wrapper=True)
+# A product and a sum in one step, for helpers in which it is plain which product joins which sum.
+fused_helper = _njit(no_cpython_wrapper=True, fastmath={"contract"})
+kernel = _njit(cache=True)
+free_order_kernel = _njit(cache=True, fastmath=FASTMATH)
 
 
 class _Notice(event.Listener):

@@ -97,6 +97,19 @@ def signed_weights(
     return V if dtype == np.float64 else V.astype(dtype).astype(np.float64)
 
 
+def class_signed_weights(
+    y: np.ndarray, n_classes: int, w_pos: float, w_neg: float, scale: np.ndarray, dtype: Any
+) -> np.ndarray:
+    """`signed_weights` class by class (C x rows) and in `dtype`."""
+    if y.ndim == 2:
+        return signed_weights(y, n_classes, w_pos, w_neg, scale, dtype).T.astype(dtype, order="C")
+    V = np.empty((n_classes, len(y)), dtype)
+    V[:] = -float(w_neg) * scale
+    own = np.flatnonzero(y >= 0)
+    V[y[own], own] = float(w_pos) * scale[own]
+    return V
+
+
 def _slacks(scores, squared):
     """[1 - y s]_+ (^2) from y s, in place of it."""
     np.subtract(1, scores, out=scores)

@@ -138,8 +138,9 @@ class PairCodes:
             )  # fmt: skip
 
         in_threads(search, len(Y))
-        found[2][:] += self.own_fit
-        return PairBlock(*found, self.own + moves @ self.lift if codes else None)
+        beta, s, source, target = found
+        Zs = self.own + moves @ self.lift if codes else None
+        return PairBlock(beta, s, source + self.own_fit, target, Zs)
 
     def _solve_simplex(self, XD, Y, omega, codes):
         """Each pair from the best of its starts, where it need not stay."""

@@ -97,47 +97,33 @@ def best_linear_pairs(A, shift, X, sigma, q, b, Y, omega, squared, beta, s, rise
     Out, N x C each: beta, scores s, and by how much p_B and p_D rise; moves (N x C x n, or empty):
     a - a_i.
     """
-    sigma_sq = sigma * sigma
+    n = sigma.shape[0]
+    work = np.empty((3, n))
+    sigma_sq, codes, steps = work[0], work[1], work[2]
+    for k in range(n):
+        sigma_sq[k] = sigma[k] * sigma[k]
     for j in range(X.shape[0]):
         c = X[j]
         for i in range(A.shape[0]):
-            y = Y[j, i]
-            weight = omega[j, i] if y != 0 else 0.0
-            tau, missing = _root(A[i], c, sigma_sq, y, b, weight, squared)
-            t, f = y * tau, 0.0
+            y, at = Y[j, i], A[i]
+            tau, missing = _root(at, c, sigma_sq, y, b, omega[j, i] if y != 0.0 else 0.0, squared)
+            t = y * tau
+            for k in range(n):
+                codes[k] = (c[k] + t * at[k]) / (1.0 - t * t * sigma_sq[k])
+                steps[k] = t * sigma[k] * codes[k]
             if missing > 0.0:
-                c0 = (c[0] + t * A[i, 0]) / (1.0 - t * t * sigma_sq[0])
-                a0 = shift[i, 0] + t * sigma[0] * c0
-                f = _aside(a0, c0, sigma[0], q[0], y, missing)
+                f = _aside(shift[i, 0] + steps[0], codes[0], sigma[0], q[0], y, missing)
+                codes[0] += y * f
+                steps[0] += f
             total, source, target = b, 0.0, 0.0
-            for k in range(A.shape[1]):
-                ck = (c[k] + t * A[i, k]) / (1.0 - t * t * sigma_sq[k])
-                move = t * sigma[k] * ck
-                if k == 0:
-                    ck += y * f
-                    move += f
-                total += (A[i, k] + sigma[k] * move) * ck
-                source += 0.5 * move * move
-                target += 0.5 * (ck - c[k]) * (ck - c[k])
-                if moves.size > 0:
-                    moves[j, i, k] = move
+            for k in range(n):
+                total += (at[k] + sigma[k] * steps[k]) * codes[k]
+                source += 0.5 * steps[k] * steps[k]
+                target += 0.5 * (codes[k] - c[k]) * (codes[k] - c[k])
             beta[j, i], s[j, i], rise_s[j, i], rise_t[j, i] = t, total, source, target
-
-
-@helper
-def _dot(u, v):
-    """u'v, four sums side by side: one sum alone waits for each addition."""
-    n = u.shape[0]
-    whole = n - n % 4
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, whole, 4):
-        a += u[k] * v[k]
-        b += u[k + 1] * v[k + 1]
-        c += u[k + 2] * v[k + 2]
-        d += u[k + 3] * v[k + 3]
-    for k in range(whole, n):
-        a += u[k] * v[k]
-    return (a + b) + (c + d)
+            if moves.size > 0:
+                for k in range(n):
+                    moves[j, i, k] = steps[k]
 
 
 @helper
@@ -190,9 +176,10 @@ def best_simplex_pairs(
     (N x C x h, or empty).
     """
     h = H.shape[0]
-    z, Hz, Kz, g, turn = np.empty(h), np.empty(h), np.empty(h), np.zeros(h), np.empty(h)
-    d, Hd, Kd, v = np.empty(h), np.empty(h), np.empty(h), np.empty(h)
-    x, pull, curved = np.empty((1, h)), np.empty((1, h)), np.empty((h, h))
+    work = np.zeros((10 + h, h))
+    z, Hz, Kz, g = work[0], work[1], work[2], work[3]
+    d, Hd, Kd, v = work[4], work[5], work[6], work[7]
+    x, pull, curved = work[8:9], work[9:10], work[10:]
     for p in range(pairs.shape[0]):
         j, i = pairs[p, 0], pairs[p, 1]
         r, f, first, y = R[i], F[j], starts[pairs[p, 2], i], Y[j, i]
@@ -202,15 +189,21 @@ def best_simplex_pairs(
             z[l] = first[l]
         _sparse_product(H, z, Hz)
         _sparse_product(K, z, Kz)
-        quad, s0, k = 0.5 * _dot(z, Hz) - _dot(r, z), _dot(f, z), _dot(z, Kz)
+        quad, s0, k, length = 0.0, 0.0, 0.0, 0.0
+        for l in range(h):
+            quad += z[l] * (0.5 * Hz[l] - r[l])
+            s0 += z[l] * f[l]
+            k += z[l] * Kz[l]
         step, t, is_newton, n_left = 1.0 / size, 0.0, False, GRADIENT_STEPS
         while True:
             m, curvature = 1.0 - y * (s0 + b), 1.0 / max(k + ridge, FLATTEST)
             tau = min(max(m * curvature, 0.0), cap)
+            bend = 0.0
             for l in range(h):
                 v[l] = f[l] + y * tau * Kz[l]
                 slope = Hz[l] - r[l] - y * tau * v[l]
-                g[l], turn[l] = slope, slope - g[l]
+                bend += d[l] * (slope - g[l])
+                g[l] = slope
             if n_left == 0 and is_newton:
                 break
             if n_left == 0:
@@ -222,9 +215,10 @@ def best_simplex_pairs(
             if is_newton:
                 small = tol * (abs(quad) + rise + weight)
                 # A QP within the bounds of tau, then one at the bound it went beyond.
-                at, bent, full = y * _dot(v, z), curvature, m * curvature
+                at, bent, full = 0.0, curvature, m * curvature
                 for l in range(h):
                     x[0, l] = z[l]
+                    at += y * v[l] * z[l]
                 for _ in range(2):
                     for l in range(h):
                         pull[0, l] = r[l] + y * (full + bent * at) * v[l]
@@ -232,26 +226,35 @@ def best_simplex_pairs(
                         for q in range(h):
                             line[q] = row[q] + c * v[q]
                     simplex_qp(curved, pull, x, 1e-11 * size, 20 * h + 100)
-                    full -= bent * (y * _dot(v, x[0]) - at)
+                    now = 0.0
+                    for l in range(h):
+                        now += y * v[l] * x[0, l]
+                    full -= bent * (now - at)
                     if 0.0 <= full <= cap:
                         break
                     bent, full = 0.0, min(max(full, 0.0), cap)
             else:
-                bend, longest = _dot(d, turn), 2.0 * step
                 if t > 0.0:
-                    step = min(t * _dot(d, d) / bend, 1e6 * step) if bend > 0.0 else longest
+                    step = min(t * length / bend, 1e6 * step) if bend > 0.0 else 2.0 * step
                 for l in range(h):
                     v[l] = z[l] - step * g[l]
                 _project(v, x[0])
+            slope, length = 0.0, 0.0
             for l in range(h):
                 d[l] = x[0, l] - z[l]
-            slope = _dot(g, d)
+                slope += g[l] * d[l]
+                length += d[l] * d[l]
             t = 1.0 if -slope > small else 0.0
             if t > 0.0:
                 _sparse_product(H, d, Hd)
                 _sparse_product(K, d, Kd)
-            q1, q2 = _dot(d, Hz) - _dot(r, d), _dot(d, Hd)
-            f1, k1, k2 = _dot(f, d), 2.0 * _dot(d, Kz), _dot(d, Kd)
+            q1, q2, f1, k1, k2 = 0.0, 0.0, 0.0, 0.0, 0.0
+            for l in range(h):
+                q1 += d[l] * (Hz[l] - r[l])
+                q2 += d[l] * Hd[l]
+                f1 += d[l] * f[l]
+                k1 += 2.0 * d[l] * Kz[l]
+                k2 += d[l] * Kd[l]
             while t > 0.0:
                 k_t, m_t = k + t * k1 + t * t * k2, m - t * y * f1
                 tau = min(max(m_t / max(k_t + ridge, FLATTEST), 0.0), cap)

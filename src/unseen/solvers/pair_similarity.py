@@ -30,9 +30,10 @@ class PairFeatures(NamedTuple):
 
 
 @free_order_kernel
-def _ascend_pairs(Zs, Zt, V, A, W, b, lam, kappa_sq, squared, order):
-    """One visit to each pair of a block, its dual set to its maximum. Zs, Zt: n x h_s and h_t, V =
-    y omega and A: n; A and W in place. Returns b.
+def _ascend_pairs(Zs, Zt, curvatures, V, A, W, b, lam, kappa_sq, squared, order):
+    """One visit to each pair of a block, its dual set to its maximum. Zs, Zt: n x h_s and h_t; n
+    each: curvatures = (|z_s|^2 |z_t|^2 + kappa^2) / lambda_W, V = y omega and A; A and W in place.
+    Returns b.
     """
     for t in range(order.shape[0]):
         q = order[t]
@@ -40,20 +41,17 @@ def _ascend_pairs(Zs, Zt, V, A, W, b, lam, kappa_sq, squared, order):
         if w == 0.0:
             continue
         z, x = Zs[q], Zt[q]
-        s, zz, xx = 0.0, 0.0, 0.0
-        for l in range(x.shape[0]):
-            xx += x[l] * x[l]
+        s = 0.0
         for k in range(z.shape[0]):
             if z[k] != 0.0:
                 part, row = 0.0, W[k]
                 for l in range(x.shape[0]):
                     part += row[l] * x[l]
                 s += z[k] * part
-                zz += z[k] * z[k]
         ridge, cap = (0.5 / w, np.inf) if squared else (0.0, w)
         lo, hi = (0.0, cap) if V[q] > 0.0 else (-cap, 0.0)
         g = (1.0 if V[q] > 0.0 else -1.0) - s - b - ridge * A[q]
-        curvature = (zz * xx + kappa_sq) / lam + ridge
+        curvature = curvatures[q] + ridge
         new = hi if g > 0.0 else lo
         if curvature > 0.0:
             new = min(max(A[q] + g / curvature, lo), hi)
@@ -76,9 +74,10 @@ def _visit(block, A, W, b, p, rng):
     V = (np.sign(block.Y) * np.maximum(block.omega, 0.0)).ravel()
     V = V.astype(A.dtype).astype(np.float64)  # so that a dual reaches its bound exactly
     codes = (np.ascontiguousarray(Z, np.float64) for Z in (block.Zs, block.Zt))
-    flat = (Z.reshape(-1, Z.shape[-1]) for Z in codes)
-    order = rng.permutation(V.size)
-    b = _ascend_pairs(*flat, V, duals, W, b, p.lam, p.kappa_sq, p.squared, order)
+    zs, zt = (Z.reshape(-1, Z.shape[-1]) for Z in codes)
+    squares = np.einsum("qh,qh->q", zs, zs) * np.einsum("qh,qh->q", zt, zt)
+    curvatures, order = (squares + p.kappa_sq) / p.lam, rng.permutation(V.size)
+    b = _ascend_pairs(zs, zt, curvatures, V, duals, W, b, p.lam, p.kappa_sq, p.squared, order)
     A[block.rows] = duals.reshape(block.Y.shape)
     return b
 

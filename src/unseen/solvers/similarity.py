@@ -24,8 +24,8 @@ from unseen.solvers.hinge import (
 from unseen.solvers.solution import finish, relative
 from unseen.threads import one_blas_thread, threads_for
 
-BLOCK_ROWS = 32
-SWEEPS = 2
+BLOCK_ROWS = 24
+SWEEPS = 4
 EPOCHS_BETWEEN_ALL_ROWS = 5
 WORTH = 0.75
 EPOCHS_BEFORE_A_CHECK = 2

@@ -20,9 +20,9 @@ from unseen.solvers.hinge import (
     check_pairs,
     chunks,
     class_dual_terms,
+    class_signed_weights,
     clip_class_duals,
     labels_for,
-    signed_weights,
 )
 from unseen.solvers.simplex import project_simplex
 from unseen.solvers.solution import finish, relative
@@ -220,23 +220,41 @@ class _Ascent:
         self.bends = np.einsum("hk,hk->h", fit.root, fit.root)
 
     def sweep(self, A: np.ndarray, U: np.ndarray, Mu: np.ndarray, y: np.ndarray, seed: int) -> None:
-        """One round for some classes: A (classes x N), U and Mu in place; y as they see it."""
+        """One round for some classes: A (classes x N), U and Mu in place; y as they see it.
+
+        One product tells which duals their gradient holds at a bound; the others are swept.
+        """
         p, dtype = self.pairs, A.dtype
         widest = max(self.G.shape[1], len(A))
         for rows in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
-            duals = A[:, rows].astype(np.float64)
-            V = signed_weights(y[rows], len(A), p.w_pos, p.w_neg, p.scale[rows], dtype)
-            V, G = np.ascontiguousarray(V.T), self.G[rows].astype(np.float64, copy=False)
+            V = class_signed_weights(y[rows], len(A), p.w_pos, p.w_neg, p.scale[rows], dtype)
+            S = U.astype(dtype) @ self.G[rows].T
+            S += self.base[rows].astype(dtype)
+            free = _movable(A[:, rows], S, V, p.squared)
+            J = np.nonzero(free)[1]
+            starts = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
+            a, v = A[:, rows][free].astype(np.float64), V[free].astype(np.float64)
+            G = self.G[rows].astype(np.float64, copy=False)
 
-            def ascend(part: slice, rows=rows, duals=duals, V=V, G=G) -> None:
+            def ascend(part: slice, rows=rows, J=J, starts=starts, a=a, v=v, G=G) -> None:
                 ascend_classes(
-                    duals[part], V[part], U[part], Mu[part], G, self.base[rows],
-                    self.curvature[rows], self.root, self.offset, self.bends, p.squared,
-                    self.nonneg, INNER_SWEEPS, seed,
+                    a, v, J, starts[part.start : part.stop + 1], U[part], Mu[part], G,
+                    self.base[rows], self.curvature[rows], self.root, self.offset, self.bends,
+                    p.squared, self.nonneg, INNER_SWEEPS, seed,
                 )  # fmt: skip
 
             in_threads(ascend, len(A))
-            A[:, rows] = duals
+            A[:, rows][free] = a
+
+
+def _movable(A, S, V, squared):
+    """Where duals are not held at a bound by their gradient."""
+    g = np.copysign(1, V)
+    g -= S
+    top = V if not squared else np.where(V == 0, V, np.copysign(np.inf, V))
+    free = (np.minimum(top, 0) < A) | (g > 0)
+    free &= (np.maximum(top, 0) > A) | (g < 0)
+    return free
 
 
 def _ascend(fit, pairs, A, Mu, best, value, constant, which, tol, max_rounds):

@@ -115,28 +115,31 @@ def simplex_qp(H, R, Z, tol, max_pivots):
 
 
 @free_order_kernel
-def ascend_classes(A, V, U, Mu, G, base, curvature, E, offset, bends, squared, nonneg, inner, seed):
-    """One full sweep over the duals of a block of n rows for each of some classes, then `inner`
-    sweeps over those not stuck at a bound.
+def ascend_classes(
+    a, v, J, starts, U, Mu, G, base, curvature, E, offset, bends, squared, nonneg, inner, seed
+):
+    """One sweep over some duals of each of some classes, then `inner` more over those not stuck at
+    a bound.
 
     The code of a class is z = offset + E u, u = E'(r + F'a + mu): G = F E (n x k), base = F offset
     + b, curvature = |g_j|^2 for rows, E (h x k), offset and bends = |e_k|^2 for the bounds z >= 0.
-    A, V: classes x n duals and y omega, U: classes x k, Mu: classes x h multipliers of z >= 0; A, U
-    and Mu in place. Rows should stand in random order: sorted by class it is slow.
+    a, v, J: duals, y omega and rows, those of class c from starts[c] to starts[c + 1]; U: classes x
+    k, Mu: classes x h multipliers of z >= 0; a, U and Mu in place. Rows should stand in random
+    order: sorted by class it is slow.
     """
-    n_rows, width = G.shape
-    rows = np.empty(n_rows, np.int64)
-    for c in range(A.shape[0]):
-        a, v, u, mu = A[c], V[c], U[c], Mu[c]
-        n, whole = n_rows, 0.0
-        for j in range(n_rows):
-            rows[j] = j
+    width = G.shape[1]
+    places = np.empty(G.shape[0], np.int64)
+    for c in range(U.shape[0]):
+        u, mu = U[c], Mu[c]
+        n, whole = starts[c + 1] - starts[c], 0.0
+        for q in range(n):
+            places[q] = starts[c] + q
         for sweep in range(inner + 1):
             kept, gain = 0, 0.0
             for q in range(n):
-                j = rows[q]
-                x = G[j]
-                s = base[j]
+                j = places[q]
+                x = G[J[j]]
+                s = base[J[j]]
                 for l in range(width):
                     s += x[l] * u[l]
                 omega = abs(v[j])
@@ -146,9 +149,9 @@ def ascend_classes(A, V, U, Mu, G, base, curvature, E, offset, bends, squared, n
                 g = (1.0 if v[j] > 0.0 else -1.0) - s - ridge * a[j]
                 if (a[j] <= lo and g <= 0.0) or (a[j] >= hi and g >= 0.0):
                     continue
-                rows[kept] = j
+                places[kept] = j
                 kept += 1
-                bend = curvature[j] + ridge
+                bend = curvature[J[j]] + ridge
                 new = hi if g > 0.0 else lo
                 if bend > 0.0:
                     new = min(max(a[j] + g / bend, lo), hi)
@@ -166,7 +169,7 @@ def ascend_classes(A, V, U, Mu, G, base, curvature, E, offset, bends, squared, n
                 for q in range(n - 1, 0, -1):
                     state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                     k = np.int64((state >> np.uint64(33)) % np.uint64(q + 1))
-                    rows[q], rows[k] = rows[k], rows[q]
+                    places[q], places[k] = places[k], places[q]
             if nonneg:
                 for k in range(E.shape[0]):
                     x, z = E[k], offset[k]

@@ -179,7 +179,8 @@ class TargetSolver:
         def ascend(part: slice) -> None:
             ascend_each_row(
                 duals[part], S[part], V[part], self.M, squared, self.tol, self.max_sweeps,
-                sweeps[part], gap[part], value[part],
+                sweeps[part], gap[part], value[part], np.empty(self.M.shape[1]),
+                np.empty(n_classes, np.bool_),
             )  # fmt: skip
 
         in_threads(ascend, len(active), ROWS_PER_THREAD)

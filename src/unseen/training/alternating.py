@@ -14,7 +14,13 @@ import numpy as np
 from unseen.blocks import array_blocks
 from unseen.checks import check_number, check_positive, check_whole
 from unseen.model.latent import LatentModel
-from unseen.model.objective import Codes, ObjectiveParts, Weights, joint_objective
+from unseen.model.objective import (
+    Codes,
+    ObjectiveParts,
+    Weights,
+    joint_objective,
+    pair_total,
+)
 from unseen.model.spaces import Spaces
 from unseen.parts import Composite
 from unseen.progress import tell
@@ -29,6 +35,9 @@ from unseen.solvers.target_codes import TargetState, fit_target_codes, ridge_tar
 from unseen.training.checkpoint import Checkpoint
 from unseen.training.rows import TrainingRows
 
+# What of the weights is set by the data.
+_LAMBDAS = ("source_shrink", "source_fit", "target_shrink", "target_fit", "similarity")
+_LEAST_LOSS = 1e-3
 Callback = Callable[[int, str, Codes], Any]
 _STATES: dict[str, Any] = {"W": SimilarityState, "Zs": SourceState, "Zt": TargetState}
 
@@ -51,6 +60,8 @@ class Training:
 
     `labels` are N class numbers, rows of S, or an N x C matrix of signs with 0 for unknown pairs.
     """
+
+    is_coupled = False
 
     def __init__(
         self,
@@ -122,6 +133,18 @@ class Training:
         size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
         unit = (size if size > 0 else 1.0) / len(self.S)
         self.weights = self.weights._replace(similarity=relative * unit)
+
+    def set_fits(self, source: float, target: float) -> None:
+        """λ2s and λ2t in units of the pair loss there is, which tells how hard the hinges pull."""
+        w = self.weights
+        loss = max(pair_total(self.codes, self.labels, w.pairs, w.loss), _LEAST_LOSS)
+        shrinkage = w.source_shrink / w.source_fit, w.target_shrink / w.target_fit
+        self.weights = w._replace(
+            source_fit=source * loss,
+            source_shrink=shrinkage[0] * source * loss,
+            target_fit=target * loss,
+            target_shrink=shrinkage[1] * target * loss,
+        )
 
     def fit_similarity(self) -> None:
         """W <- argmin Σ ω_ij loss(y_ij s_ij) + λ_W/2 |W|²."""
@@ -229,8 +252,9 @@ class Training:
         return stalled or self.n_rounds >= max_rounds
 
     def adopt(self, B: np.ndarray, D: np.ndarray, W: np.ndarray, b: float) -> None:
-        """Parameters from elsewhere, and the codes of classes and rows that suit them."""
+        """Parameters of Algorithm 1, and the codes of classes and rows that suit them."""
         self.B, self.D, self.W, self.b = B, D, W, b
+        self.is_coupled = True
         self._states.clear()
         self._project()
         self.fit_source_codes()
@@ -252,6 +276,7 @@ class Training:
             source_set=self.options.source_set,
             loss=w.loss,
             link=link,
+            is_coupled=self.is_coupled,
         )
 
     # -- on disk --------------------------------------------------------------------------------
@@ -261,8 +286,8 @@ class Training:
         warm = {f"{name} {k}": v for name, s in self._states.items() for k, v in enumerate(s)}
         place = {"n_rounds": self.n_rounds, "n_blocks": self.n_blocks}
         history = [list(parts) for parts in self.history]
-        penalty = self.weights.similarity
-        return {**self.codes._asdict(), **warm, **place, "history": history, "penalty": penalty}
+        fixed = {"history": history, "lambdas": [getattr(self.weights, name) for name in _LAMBDAS]}
+        return {**self.codes._asdict(), **warm, **place, **fixed}
 
     @classmethod
     def restored(
@@ -277,7 +302,7 @@ class Training:
         """Training that goes on from what `state` gave."""
         training = cls.__new__(cls)
         training.S, training.rows, training.labels = S, rows, labels
-        training.weights = weights._replace(similarity=state["penalty"])
+        training.weights = weights._replace(**dict(zip(_LAMBDAS, state["lambdas"], strict=True)))
         training.options = options
         for name in Codes._fields:
             setattr(training, name, state[name])
@@ -302,7 +327,7 @@ class Algorithm2(Composite):
     block_tol : relative duality gap at which a block of a round counts as solved.
     """
 
-    def __init__(self, max_iter: int = 2, tol: float = 0.0, block_tol: float = 1e-3) -> None:
+    def __init__(self, max_iter: int = 1, tol: float = 0.0, block_tol: float = 1e-3) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.block_tol = block_tol

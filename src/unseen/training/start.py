@@ -18,7 +18,8 @@ class Recipe(NamedTuple):
     """What is chosen before training; what stands behind a default is the paper's choice.
 
     n_target_atoms, n_source_atoms : sizes of D and B.
-    source_fit, source_shrinkage, target_fit, target_shrinkage : λ2s, λ1s/λ2s, λ2t, λ1t/λ2t.
+    source_fit, target_fit : λ2s and λ2t in units of the pair loss that the first W leaves.
+    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight, balance : of pairs, see `unseen.pairs`.
     block_tol : relative duality gap at which a block counts as solved.
@@ -54,11 +55,12 @@ def begin(
     S (C x d_s) and `rows` are scaled; `labels` are class numbers or signs of pairs.
     """
     r = recipe
+    # The first codes depend on the ratios of the λ alone.
     weights = Weights(
-        source_shrink=r.source_shrinkage * r.source_fit,
-        source_fit=r.source_fit,
-        target_shrink=r.target_shrinkage * r.target_fit,
-        target_fit=r.target_fit,
+        source_shrink=r.source_shrinkage,
+        source_fit=1.0,
+        target_shrink=r.target_shrinkage,
+        target_fit=1.0,
         similarity=1.0,
         pairs=label_weights(labels, S.shape[0], r.positive_weight, r.balance),
         loss=r.loss,
@@ -74,4 +76,5 @@ def begin(
     training = Training(S, rows, labels, weights, options, B, D)
     training.set_penalty(r.similarity_penalty)
     training.fit_similarity()
+    training.set_fits(r.source_fit, r.target_fit)
     return training

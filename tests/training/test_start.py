@@ -1,0 +1,123 @@
+"""Where Algorithms 1 and 2 start: what a recipe makes of rows and descriptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.oracles.joint import objective, scaled_rows
+from unseen import make_zero_shot
+from unseen.preprocessing import RowScaling
+from unseen.solvers.source_codes import SETS
+from unseen.training.alternating import Training
+from unseen.training.rows import TrainingRows
+from unseen.training.start import Recipe, begin
+
+DATA = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, dtype=np.float64)
+LABELS = np.repeat(np.arange(6), 8)
+
+
+def recipe(**fields: Any) -> Recipe:
+    chosen: dict[str, Any] = {
+        "n_target_atoms": 5, "n_source_atoms": None, "source_fit": 0.5, "source_shrinkage": 0.4,
+        "target_fit": 2.0, "target_shrinkage": 0.1, "similarity_penalty": 0.3,
+        "positive_weight": 3.0, "block_tol": 1e-3, "random_state": 0,
+    }  # fmt: skip
+    return Recipe(**chosen | fields)
+
+
+def started(found: Any = None, labels: np.ndarray = LABELS, **fields: Any) -> Training:
+    S = DATA.classes.vectors / np.linalg.norm(DATA.classes.vectors, axis=1, keepdims=True)
+    rows = TrainingRows(DATA.X, RowScaling.fit(DATA.X, True, True, True, 0.4))
+    return begin(S, rows, labels, recipe(**fields), found)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_lambdas_are_in_units_of_the_pair_loss_that_the_first_similarity_leaves(loss: str) -> None:
+    t = started(loss=loss)
+    w, X = t.weights, scaled_rows(DATA.X, t.rows.scaling)
+    left = objective(t.S, X, LABELS, t.codes, w).pairs
+    assert left > 0.01
+    found = (w.source_fit, w.source_shrink, w.target_fit, w.target_shrink)
+    assert found == pytest.approx((0.5 * left, 0.2 * left, 2.0 * left, 0.2 * left))
+    assert (w.loss, w.bias_scale) == (loss, 0.0)
+    assert w.pairs.pos == pytest.approx(3 * w.pairs.neg)
+
+
+def test_lambdas_stay_positive_where_no_loss_is_left() -> None:
+    t = started()
+    t.Zs, t.Zt, t.W = np.eye(6), np.eye(6)[LABELS], 4 * np.eye(6) - 2
+    t.set_fits(0.5, 2.0)
+    w = t.weights
+    assert (w.source_fit, w.target_fit) == pytest.approx((0.5e-3, 2e-3))
+    assert (w.source_shrink, w.target_shrink) == pytest.approx((0.2e-3, 0.2e-3))
+
+
+def test_the_first_codes_are_those_of_the_data_fit() -> None:
+    """Which depends on the ratios of the λ alone."""
+    t = started(source_set="free")
+    X = scaled_rows(DATA.X, t.rows.scaling)
+    for data, Z, atoms, ratio in ((X, t.Zt, t.D, 0.1), (t.S, t.Zs, t.B, 0.4)):
+        H = ratio * np.eye(atoms.shape[1]) + atoms.T @ atoms
+        np.testing.assert_allclose(Z, np.linalg.solve(H, atoms.T @ data.T).T, atol=1e-8)
+
+
+def test_the_penalty_is_in_units_of_codes_and_classes() -> None:
+    t = started()
+    size = np.mean(np.sum(t.Zs**2, axis=1)) * np.mean(np.sum(t.Zt**2, axis=1))
+    assert t.weights.similarity == pytest.approx(0.3 * size / 6)
+
+
+def test_dictionaries_have_the_sizes_asked_for() -> None:
+    plain, few = started(), started(n_source_atoms=3, n_target_atoms=2)
+    np.testing.assert_array_equal(plain.B, plain.S.T)
+    assert plain.D.shape == (11, 5), "the constant feature is one of the columns"
+    assert (few.B.shape[1], few.D.shape[1]) == (3, 2)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("source_set", SETS)
+@pytest.mark.parametrize("fit_bias", [False, True])
+def test_what_old_models_were_trained_with_still_trains(
+    source_set: str, loss: str, fit_bias: bool
+) -> None:
+    t = started(source_set=source_set, loss=loss, fit_bias=fit_bias, balance=0.5)
+    t.run(2)
+    totals = [parts.total for parts in t.history]
+    assert (np.diff(totals) < 0).all()
+    assert (t.b != 0) == fit_bias
+    if source_set == "simplex":
+        assert t.Zs.min() >= 0
+
+
+def test_the_first_similarity_is_the_best_for_the_first_codes() -> None:
+    t = started(block_tol=1e-6)
+    before = t.objective().total
+    t.fit_similarity()
+    assert t.objective().total == pytest.approx(before, rel=1e-5)
+
+
+def test_labels_of_pairs_start_alike() -> None:
+    signs = np.where(np.arange(6) == LABELS[:, None], 1, -1).astype(np.int8)
+    by_class, by_sign = started(block_tol=1e-6), started(labels=signs, block_tol=1e-6)
+    np.testing.assert_array_equal(by_class.Zt, by_sign.Zt)
+    assert by_sign.objective().total == pytest.approx(by_class.objective().total, rel=1e-4)
+
+
+def test_a_state_that_was_found_takes_the_place_of_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = started()
+    first.run(1)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("begun anew")
+
+    for name in ("source_dictionary", "target_dictionary"):
+        monkeypatch.setattr(f"unseen.training.start.{name}", refuse)
+    again = started(found=first.state())
+    assert (again.n_rounds, again.weights) == (1, first.weights)
+    for found, expected in zip(again.codes, first.codes, strict=True):
+        np.testing.assert_array_equal(found, expected)
