@@ -126,7 +126,7 @@ class JLSE(LatentClassifier):
         `tune` draws settings from them."""
         usual = cls().get_params()
         ranges = {k: loguniform(usual[k] / f, usual[k] * f) for k, f in cls._ranges.items()}
-        lists = {k: v if usual[k] in v else [usual[k], *v] for k, v in _LISTS.items()}
+        lists = {k: v if usual[k] in v else _with(usual[k], v) for k, v in _LISTS.items()}
         return {**ranges, **lists}
 
     @classmethod
@@ -165,3 +165,9 @@ class JLSE(LatentClassifier):
             block_tol=self._part("training").block_tol,
             random_state=self.random_state,
         )
+
+
+def _with(value: Any, values: list[Any]) -> list[Any]:
+    """Values and one more, numbers in order."""
+    mixed = any(isinstance(v, str) for v in [value, *values])
+    return [value, *values] if mixed else sorted([value, *values])

@@ -73,9 +73,9 @@ def described(values: Any) -> Any:
         return list(values)
     if not hasattr(values, "support"):
         return str(values)
-    low, high = values.support()
+    low, high = (float(f"{end:.{_DIGITS}g}") for end in values.support())
     name = getattr(getattr(values, "dist", None), "name", "")
-    return f"{low:.3g} to {high:.3g}" + (f" ({name})" if name else "")
+    return f"{low:g} to {high:g}" + (f" ({name})" if name else "")
 
 
 def own_values(estimator: ZeroShotClassifier, names: Iterable[str]) -> dict[str, Any]:
