@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from statistics import median
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,12 +170,13 @@ class Search:
     def _is_too_much(self, n_settings: int, due: _Due) -> bool:
         """Whether so many settings on all splits would take longer than the budget.
 
-        By the median, as the first fit may have to compile what it runs. It takes a few fits to
-        know the pace.
+        By the mean of all fits but the longest: the first may have to compile what it runs. It
+        takes a few fits to know the pace.
         """
         if self.budget is None or due.number > 0 or len(self._laps) < _FEWEST:
             return False
-        per_setting = median(self._laps) * len(by_fit(self.settings, self.order)) / len(self.order)
+        pace = fmean(sorted(self._laps)[:-1])
+        per_setting = pace * len(by_fit(self.settings, self.order)) / len(self.order)
         return per_setting * self._n_planned(n_settings, due.n_left) > self.budget
 
     def _first_order(self) -> list[int]:
