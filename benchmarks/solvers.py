@@ -25,12 +25,14 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from benchmarks.data import load
-from unseen import ESZSL, JLSE, make_zero_shot
+from unseen import ESZSL, JLSE, KernelJLSE, ZeroShotDataset, make_zero_shot
 from unseen.bench.memory import with_peak
 from unseen.cli.output import show
 from unseen.estimators import ZeroShotClassifier
+from unseen.inference.pairwise import Algorithm3
+from unseen.model.spaces import Spaces
 from unseen.pairs import pair_weights
-from unseen.preprocessing import RowScaling
+from unseen.preprocessing import ClassScaling, RowScaling
 from unseen.solvers import similarity as similarity_block
 from unseen.solvers import source_codes as source_block
 from unseen.solvers.similarity import fit_similarity
@@ -39,8 +41,11 @@ from unseen.solvers.target_codes import TargetSolver
 from unseen.threads import one_blas_thread
 from unseen.training import alternating
 from unseen.training.alternating import Algorithm2
+from unseen.training.checkpoint import Checkpoint
 from unseen.training.initialize import target_dictionary
+from unseen.training.pairwise import Algorithm1
 from unseen.training.rows import TrainingRows
+from unseen.training.start import begin
 
 
 def seconds(run: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
@@ -77,22 +82,31 @@ def run_all_loops() -> None:
     X, y = data.training_set()
     S = data.classes.vectors
     signs = np.random.default_rng(0).choice([-1, 0, 1], (len(X), len(S))).astype(np.int8)
-    settings: list[dict[str, Any]] = [{}, {"loss": "hinge", "source_set": "simplex"}]
+    once = Algorithm2(1)
     start = time.process_time()
     for dtype in (np.float32, np.float64):
         rows = X.astype(dtype)
-        for options in settings:
-            JLSE(max_iter=1, **options).fit(rows, y, classes=data.classes).predict(rows[:3])
-        JLSE(max_iter=1).fit_pairs(S, rows, signs)
-        JLSE(max_iter=1).fit_pairs(S, rows, signs, np.full(signs.shape, 0.5))
+        for kind in (JLSE, KernelJLSE):
+            kind(training=once).fit(rows, y, classes=data.classes).predict(rows[:3])
+        JLSE(training=once).fit_pairs(S, rows, signs)
+        JLSE(training=once).fit_pairs(S, rows, signs, np.full(signs.shape, 0.5))
     for source_set in ("simplex", "affine"):
         for loss in ("hinge", "squared_hinge"):
-            model = JLSE(
-                max_iter=1, training="pairwise", inference="pairwise", source_set=source_set,
-                loss=loss, calibration=None,
-            )  # fmt: skip
-            model.fit(X, y, classes=data.classes).predict(X[:3])
+            _run_pair_loops(data, source_set, loss)
     print(time.process_time() - start)
+
+
+def _run_pair_loops(data: ZeroShotDataset, source_set: str, loss: str) -> None:
+    """Algorithms 1 and 3 on codes that no method has any more, but for models of old files."""
+    X, y = data.training_set()
+    S, labels = data.classes.select(data.seen).vectors, np.searchsorted(data.seen, y)
+    recipe = JLSE()._recipe(labels)._replace(source_set=source_set, loss=loss)
+    scaling = RowScaling.fit(X, True, True, True)
+    training = begin(S, TrainingRows(X, scaling), labels, recipe)
+    Algorithm1(1).run(training, Checkpoint(None, {}))
+    model = training.model(Spaces(scaling, ClassScaling(False, None)), "margin")
+    scorer = Algorithm3().on(model, 2)
+    scorer.scores(model.project(X[:3]), scorer.candidates(S, np.full(len(S), -1)))
 
 
 Shapes = Counter[tuple[int, int, int]]
@@ -175,16 +189,11 @@ def products() -> None:
     data = load("CUB efflite0")
     X, y = data.training_set()
     lines = []
-    settings: dict[str, dict[str, Any]] = {
-        "hinge, simplex, 200 atoms": {"n_target_atoms": 200, "loss": "hinge",
-                                      "source_set": "simplex", "row_kernel": "linear"},
-        "squared hinge, affine, 200 atoms": {"n_target_atoms": 200, "row_kernel": "linear"},
-    }  # fmt: skip
-    for name, options in settings.items():
-        model = JLSE(max_iter=3, calibration=None, **options)
+    for kind in (JLSE, KernelJLSE):
+        name, model = f"{kind.__name__}, 200 atoms", kind(200, training=Algorithm2(3))
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            measured_fit(JLSE(max_iter=1, **options), X[::50], y[::50], data.classes)
+            measured_fit(kind(200), X[::50], y[::50], data.classes)
             with watched_products() as shapes:
                 start = time.process_time()
                 model.fit(X, y, classes=data.classes)
