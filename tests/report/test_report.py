@@ -25,7 +25,7 @@ from unseen import ESZSL, make_zero_shot
 from unseen.report.measure import measure, readable, subjects_of
 from unseen.report.model_page import SECTIONS, write_model_report
 
-SMALL = ["--set", "n_target_atoms=6", "--set", "training__max_iter=1"]
+SMALL = ["--set", "n_target_atoms=6", "--set", "training__max_iter=4"]
 BOTH = ("confusion", "latent-links", "objective-1", "precision-recall", "similarity", "tsne")
 
 
@@ -111,7 +111,7 @@ def test_it_can_be_repeated(made: Made) -> None:
         assert hashlib.sha256(model.read_bytes()).hexdigest() in text
     usual = unseen.JLSE().n_target_atoms
     assert ["n_target_atoms", "6", f"default {usual}"] in made.page.rows
-    assert " --set training__max_iter=1 " in command
+    assert " --set training__max_iter=4 " in command
 
 
 def test_a_model_of_other_data_is_told_and_old_figures_go(made: Made, tmp_path: Path) -> None:

@@ -244,12 +244,12 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         return np.array([f"{prefix}{k}" for k in range(self._n_codes())], dtype=object)
 
     @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The parameters worth tuning and the values to try."""
+    def default_grid(cls) -> dict[str, Any]:
+        """The parameters worth tuning, with a list of values or a range to draw them from."""
         return {}
 
     @classmethod
-    def paper_grid(cls) -> dict[str, list[Any]]:
+    def paper_grid(cls) -> dict[str, Any]:
         """What `tune` tries with protocol "paper"; differs for the paper's own method alone."""
         return cls.default_grid()
 
