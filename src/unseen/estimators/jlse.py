@@ -47,8 +47,9 @@ class JLSE(LatentClassifier):
     ----------
     n_target_atoms : h_t, size of the dictionary D, which begins as the top eigenvectors.
     n_source_atoms : h_s, size of B; None for one atom per seen class, up to 200 (k-means beyond).
-    source_fit, target_fit : λ2s and λ2t, in units of the pair loss that the first W leaves.
-    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t.
+    source_fit, target_fit : λ2s and λ2t, in units of the pair loss that the first W leaves, for
+        descriptions and rows of a mean square spread of one.
+    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t, for the same.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight : weight of a pair of a row with its own class, in units of any other pair's;
         "uniform" is 1 (the paper), "balanced" gives these pairs half of the whole weight.
@@ -90,8 +91,8 @@ class JLSE(LatentClassifier):
         n_target_atoms: int = 200,
         *,
         n_source_atoms: int | None = None,
-        source_fit: float = 25.0,
-        source_shrinkage: float = 1.5,
+        source_fit: float = 10.0,
+        source_shrinkage: float = 4.0,
         target_fit: float = 150.0,
         target_shrinkage: float = 0.03,
         similarity_penalty: float = 2.5e-3,

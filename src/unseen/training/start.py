@@ -18,8 +18,9 @@ class Recipe(NamedTuple):
     """What is chosen before training; what stands behind a default is the paper's choice.
 
     n_target_atoms, n_source_atoms : sizes of D and B.
-    source_fit, target_fit : λ2s and λ2t in units of the pair loss that the first W leaves.
-    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t.
+    source_fit, target_fit : λ2s and λ2t in units of the pair loss that the first W leaves, for
+        descriptions and rows of a mean square spread of one.
+    source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t, for the same.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
     positive_weight, balance : of pairs, see `unseen.pairs`.
     block_tol : relative duality gap at which a block counts as solved.
@@ -55,9 +56,11 @@ def begin(
     S (C x d_s) and `rows` are scaled; `labels` are class numbers or signs of pairs.
     """
     r = recipe
-    # The first codes depend on the ratios of the λ alone.
+    # Codes sum to one, so what descriptions have in common tells nothing: their spread does. Rows
+    # come with a mean square length of one. The first codes depend on the ratios of the λ alone.
+    spread = float(np.mean(np.sum((S - S.mean(axis=0)) ** 2, axis=1, dtype=np.float64)))
     weights = Weights(
-        source_shrink=r.source_shrinkage,
+        source_shrink=r.source_shrinkage * spread,
         source_fit=1.0,
         target_shrink=r.target_shrinkage,
         target_fit=1.0,
@@ -76,5 +79,5 @@ def begin(
     training = Training(S, rows, labels, weights, options, B, D)
     training.set_penalty(r.similarity_penalty)
     training.fit_similarity()
-    training.set_fits(r.source_fit, r.target_fit)
+    training.set_fits(r.source_fit / spread, r.target_fit)
     return training
