@@ -20,7 +20,7 @@ import sklearn
 import unseen
 from unseen.bench.memory import with_peak
 from unseen.bench.tuned import TUNING, tuned_parameters
-from unseen.bench.variants import table_rows
+from unseen.bench.variants import GROUPS, table_rows
 from unseen.classes import ClassTable
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
@@ -28,15 +28,13 @@ from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.parts import built, changed_parameters, plain_parameters, without
 from unseen.protocols import evaluate
 
-ALL_VARIANTS = "variants"
-
 
 class Job(NamedTuple):
     """A method on a data set, once.
 
     data, split : a data set and its division, "" for the one it opens with.
-    method : a name of `METHODS`, or "variants" for the eight rows of the paper's table and
-        Algorithm 3 beside them.
+    method : a name of `METHODS`; "variants" for the eight rows of the paper's table; or
+        "algorithm-3" for Algorithm 3 with both decisions.
     trial : seed of the model, of the classes held out for tuning, and of random unseen classes.
     tuning : how parameters are chosen, a word of `TUNING`.
     budget : seconds after which the search for them begins no fit; 0 for no limit.
@@ -56,7 +54,7 @@ class Job(NamedTuple):
     @property
     def labels(self) -> list[str]:
         """The methods that the job gives a result for."""
-        return list(table_rows()) if self.method == ALL_VARIANTS else [self.method]
+        return list(GROUPS.get(self.method, [self.method]))
 
     def key(self, label: str) -> str:
         """What names the result of one of its methods, in the log."""
@@ -76,7 +74,7 @@ def plan(
     random_classes: int = 0,
 ) -> list[Job]:
     """All jobs of a benchmark, in the order in which they are run."""
-    known = [*METHODS, ALL_VARIANTS]
+    known = [*METHODS, *GROUPS]
     for name in methods:
         if name not in known:
             raise InputError(

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from unseen.bench import tables
-from unseen.bench.jobs import ALL_VARIANTS
 from unseen.bench.log import read_records
 from unseen.bench.sweep import Sweep, sweep_picture, sweep_table
-from unseen.bench.variants import NUMERALS
+from unseen.bench.variants import GROUPS, LABELS
 from unseen.errors import InputError, counted
 from unseen.report import page as html
 from unseen.report.publish import Shown, publish, replacing_figures, write
@@ -122,8 +121,8 @@ def _parameters(records: Sequence[Record]) -> str:
 def _bench_command(records: Sequence[Record]) -> str:
     tuning, budget, generalized, random_classes = _setting(records[0])
     methods = _distinct(records, "method")
-    names = [m for m in methods if m not in NUMERALS]
-    names += [ALL_VARIANTS] if len(names) < len(methods) else []
+    names = [m for m in methods if m not in LABELS]
+    names += [name for name, rows in GROUPS.items() if set(rows) & set(methods)]
     words = ["unseen", "bench", *_distinct(records, "data")]
     for name in names:
         words += ["-m", name]
