@@ -13,10 +13,12 @@ from unseen.preprocessing import RowScaling
 from unseen.solvers.source_codes import SETS
 from unseen.training.alternating import Training
 from unseen.training.rows import TrainingRows
-from unseen.training.start import Recipe, begin
+from unseen.training.start import Recipe, begin, mean_square_spread
 
 DATA = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, dtype=np.float64)
 LABELS = np.repeat(np.arange(6), 8)
+S = DATA.classes.vectors / np.linalg.norm(DATA.classes.vectors, axis=1, keepdims=True)
+SPREAD = np.sum((S - S.mean(axis=0)) ** 2) / 6
 
 
 def recipe(**fields: Any) -> Recipe:
@@ -28,8 +30,9 @@ def recipe(**fields: Any) -> Recipe:
     return Recipe(**chosen | fields)
 
 
-def started(found: Any = None, labels: np.ndarray = LABELS, **fields: Any) -> Training:
-    S = DATA.classes.vectors / np.linalg.norm(DATA.classes.vectors, axis=1, keepdims=True)
+def started(
+    found: Any = None, labels: np.ndarray = LABELS, S: np.ndarray = S, **fields: Any
+) -> Training:
     rows = TrainingRows(DATA.X, RowScaling.fit(DATA.X, True, True, True, 0.4))
     return begin(S, rows, labels, recipe(**fields), found)
 
@@ -41,7 +44,7 @@ def test_lambdas_are_in_units_of_the_pair_loss_that_the_first_similarity_leaves(
     left = objective(t.S, X, LABELS, t.codes, w).pairs
     assert left > 0.01
     found = (w.source_fit, w.source_shrink, w.target_fit, w.target_shrink)
-    assert found == pytest.approx((0.5 * left, 0.2 * left, 2.0 * left, 0.2 * left))
+    assert found == pytest.approx((0.5 * left / SPREAD, 0.2 * left, 2.0 * left, 0.2 * left))
     assert (w.loss, w.bias_scale) == (loss, 0.0)
     assert w.pairs.pos == pytest.approx(3 * w.pairs.neg)
 
@@ -52,16 +55,25 @@ def test_lambdas_stay_positive_where_no_loss_is_left() -> None:
     t.set_fits(0.5, 2.0)
     w = t.weights
     assert (w.source_fit, w.target_fit) == pytest.approx((0.5e-3, 2e-3))
-    assert (w.source_shrink, w.target_shrink) == pytest.approx((0.2e-3, 0.2e-3))
+    assert (w.source_shrink, w.target_shrink) == pytest.approx((0.2e-3 * SPREAD, 0.2e-3))
 
 
 def test_the_first_codes_are_those_of_the_data_fit() -> None:
     """Which depends on the ratios of the λ alone."""
     t = started(source_set="free")
     X = scaled_rows(DATA.X, t.rows.scaling)
-    for data, Z, atoms, ratio in ((X, t.Zt, t.D, 0.1), (t.S, t.Zs, t.B, 0.4)):
+    for data, Z, atoms, ratio in ((X, t.Zt, t.D, 0.1), (t.S, t.Zs, t.B, 0.4 * SPREAD)):
         H = ratio * np.eye(atoms.shape[1]) + atoms.T @ atoms
         np.testing.assert_allclose(Z, np.linalg.solve(H, atoms.T @ data.T).T, atol=1e-8)
+
+
+def test_what_descriptions_have_in_common_does_not_matter() -> None:
+    """Codes sum to one, so neither codes nor λ see a vector that is added to all descriptions."""
+    plain, moved = started(), started(S=S + 3.0)
+    np.testing.assert_allclose(moved.Zs, plain.Zs, atol=1e-6)
+    for name in ("source_fit", "source_shrink"):
+        assert getattr(moved.weights, name) == pytest.approx(getattr(plain.weights, name), rel=1e-4)
+    assert mean_square_spread(np.ones((4, 2))) == 1.0
 
 
 def test_the_penalty_is_in_units_of_codes_and_classes() -> None:

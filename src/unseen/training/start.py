@@ -58,7 +58,7 @@ def begin(
     r = recipe
     # Codes sum to one, so what descriptions have in common tells nothing: their spread does. Rows
     # come with a mean square length of one. The first codes depend on the ratios of the λ alone.
-    spread = float(np.mean(np.sum((S - S.mean(axis=0)) ** 2, axis=1, dtype=np.float64)))
+    spread = mean_square_spread(S)
     weights = Weights(
         source_shrink=r.source_shrinkage * spread,
         source_fit=1.0,
@@ -81,3 +81,9 @@ def begin(
     training.fit_similarity()
     training.set_fits(r.source_fit / spread, r.target_fit)
     return training
+
+
+def mean_square_spread(S: np.ndarray) -> float:
+    """The mean of |s - mean|² over descriptions S (C x d_s); 1 where they are all the same."""
+    spread = float(np.mean(np.sum((S - S.mean(axis=0)) ** 2, axis=1, dtype=np.float64)))
+    return spread if spread > 1e-12 else 1.0
