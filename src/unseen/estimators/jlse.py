@@ -91,7 +91,7 @@ class JLSE(LatentClassifier):
         n_target_atoms: int = 200,
         *,
         n_source_atoms: int | None = None,
-        source_fit: float = 20.0,
+        source_fit: float = 10.0,
         source_shrinkage: float = 4.0,
         target_fit: float = 150.0,
         target_shrinkage: float = 0.03,
