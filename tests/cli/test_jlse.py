@@ -26,7 +26,7 @@ OPTIONS = [word for k, v in SETTINGS.items() for word in ("--set", f"{k}={v}")]
 @pytest.fixture(scope="module")
 def model_file(folder: Path) -> Path:
     path = folder.parent / "birds.unseen"
-    done = run_unseen("fit", folder, *OPTIONS, "--out", path, "--json")
+    done = run_unseen("fit", folder, "-m", "jlse", *OPTIONS, "--out", path, "--json")
     assert (done.code, done.json["method"]) == (0, "jlse")
     return path
 
@@ -129,7 +129,7 @@ def write_config(folder: Path, text: str) -> Path:
 
 def test_a_file_of_options_equals_options(folder: Path, model_file: Path, tmp_path: Path) -> None:
     settings = "\n".join(f"{k} = {v}" for k, v in SETTINGS.items())
-    places = f"data = '{folder}'\nout = '{tmp_path / 'm'}'\njson = true\n"
+    places = f"data = '{folder}'\nmethod = 'jlse'\nout = '{tmp_path / 'm'}'\njson = true\n"
     config = write_config(tmp_path, f"{places}[set]\n{settings}\n[predict]\ntop = 2\n")
     done = run_unseen("fit", "--config", config)
     assert done.json["out"] == str(tmp_path / "m")

@@ -34,7 +34,7 @@ Features = Annotated[
         autocompletion=data_names,
     ),
 ]
-DEFAULT_METHOD = "jlse"
+DEFAULT_METHOD = "kernel-jlse"
 Method = Annotated[
     str,
     typer.Option(
