@@ -42,12 +42,11 @@ out = "small.unseen"
 
 [fit.set]
 n_target_atoms = 50
-n_landmarks = 200
 """
 SHOWN: dict[str, list[str]] = {
     "check": ["unseen check digits"],
     "fit": [
-        "unseen fit digits --out digits.unseen",
+        "unseen fit digits --calibrate --out digits.unseen",
         "unseen fit --config digits.toml --set training__max_iter=1 --checkpoint small.checkpoint",
     ],
     "predict": [

@@ -42,6 +42,14 @@ def fit(
     method_name: Method = DEFAULT_METHOD,
     set_: Set = None,
     split: Split = "",
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Learn what seen classes lose when they compete with unseen ones, by a second "
+            "training without some classes.",
+        ),
+    ] = False,
     checkpoint: CheckpointFile = None,
     json: Json = False,
     config: Config = None,
@@ -61,6 +69,9 @@ def fit(
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}
     with going_on_from(checkpoint), working(f"fitting {method_name} on {y.size:,} rows"):
         model.fit(X, y, classes=dataset.classes, **kept)
+    if calibrate:
+        with working("calibrating seen against unseen classes"):
+            model.calibrate_seen(X, y)
     seconds = time.perf_counter() - start
     save(model, dataset, out)
     remove(checkpoint)

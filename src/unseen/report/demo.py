@@ -23,7 +23,7 @@ from unseen.report.publish import Shown, publish, write
 
 _TOP = 5
 percent = html.percent
-SHOWN = ("jlse", "eszsl", "ale", "sae", "conse", "dap")
+SHOWN = ("kernel-jlse", "jlse", "eszsl", "ale", "sae", "conse", "dap")
 # Every twentieth of the 120 ways to choose three digits, so that slow methods take part too.
 SPLITS = digit_splits()[::20]
 
