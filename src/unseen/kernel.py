@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from unseen.blocks import row_blocks
-from unseen.checks import check_positive, is_float_array
+from unseen.checks import check_number, is_float_array
 from unseen.errors import InputError
 from unseen.preprocessing import sum_of_squares
 
@@ -81,11 +81,11 @@ class KernelFeatures:
     def gradient(self, x: np.ndarray, pull: np.ndarray) -> np.ndarray:
         """∂ φ(x)'pull / ∂x at one scaled row."""
         near = _gauss(x[None], self.landmarks, self.width)[0] * (self.projection @ pull)
-        return (near @ self.landmarks - near.sum() * x) / self.width**2
+        return (near @ self.landmarks - near.sum() * x) / self.width / self.width
 
     def check(self, n_columns: int) -> int:
         """How many features there are; an error unless the parts fit together and to such rows."""
-        check_positive(self.width, "the width of its kernel")
+        check_number(self.width, "the width of its kernel", 1e-30, 1e30)
         tables = is_float_array(self.landmarks, 2) and is_float_array(self.projection, 2)
         fits = tables and is_float_array(self.shift, 1)
         if fits:
@@ -98,7 +98,7 @@ class KernelFeatures:
 
 def _gauss(X: np.ndarray, Y: np.ndarray, width: float) -> np.ndarray:
     values = _square_distances(X, Y)
-    values *= X.dtype.type(-0.5 / width**2)
+    values *= X.dtype.type(-0.5 / width / width)
     return np.exp(values, out=values)
 
 

@@ -269,7 +269,7 @@ def test_from_files_to_reasons_in_real_processes(
         return json.loads(done.stdout)
 
     assert run("check", folder)["usable"]
-    assert run("fit", folder, *OPTIONS, "--out", model)["seen"] == 8
+    assert run("fit", folder, "-m", "jlse", *OPTIONS, "--out", model)["seen"] == 8
     assert run("predict", model, folder / "features.npy", "--out", out)["lines"] == 77
     with out.open(encoding="utf-8", newline="") as file:
         scores = [float(line["score"]) for line in csv.DictReader(file)]
