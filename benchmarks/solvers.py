@@ -188,7 +188,8 @@ def products() -> None:
     for name, model in models.items():
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            clone(model).fit(X[::50], y[::50], classes=data.classes)
+            warm: Any = clone(model)
+            warm.fit(X[::50], y[::50], classes=data.classes)
             with watched_products() as shapes:
                 start = time.process_time()
                 model.fit(X, y, classes=data.classes)
