@@ -123,9 +123,6 @@ def watched_products() -> Iterator[Shapes]:
     def cross(rows: TrainingRows, Z: np.ndarray) -> list[tuple[int, int, int]]:
         return [(rows.n_columns, rows.n_rows, Z.shape[1])]
 
-    def residual(rows: TrainingRows, Z: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
-        return [(rows.n_rows, Z.shape[1], rows.n_columns)]
-
     def scores(Z: np.ndarray, y: Any, P: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
         return [(len(Z), *P.shape)]
 
@@ -147,7 +144,7 @@ def watched_products() -> Iterator[Shapes]:
 
     places: list[tuple[Any, str, Callable[..., list]]] = [
         (TrainingRows, "project", rows_and), (TrainingRows, "cross", cross),
-        (TrainingRows, "residual_square", residual), (similarity_block, "block_loss", scores),
+        (similarity_block, "block_loss", scores),
         (similarity_block, "dual_product", duals), (similarity_block, "ascend_rows", epoch),
         (source_block, "_losses", losses), (source_block, "_codes_from_duals", pulls),
         (TargetSolver, "solve", codes),

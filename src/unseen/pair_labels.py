@@ -56,11 +56,6 @@ def pair_labels(
     return _checked_signs(_gathered(*found, shape, dtype))
 
 
-def is_negative(labels: np.ndarray, n_sources: int) -> np.ndarray:
-    """Marks the pairs with y_ij = -1, N x C, for class numbers or a matrix of signs."""
-    return labels < 0 if labels.ndim == 2 else np.arange(n_sources) != labels[:, None]
-
-
 def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
     """A DataFrame with its columns in the order of the sources and its lines in that of the
     targets, by their names; one that only counts them stays as it is."""

@@ -107,7 +107,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-# The model of the paper falls behind where descriptions are alike or rows are narrow.
+# Mixtures of seen classes are too coarse where rows have but eight features.
 @pytest.mark.parametrize(("make", "least"), [(JLSE, -0.4), (KernelJLSE, -0.25)])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_never_chance_where_eszsl_is_not(seed: int, make: Any, least: float) -> None:
@@ -175,17 +175,13 @@ def birds(folder: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "accuracy", "precision"), [(JLSE, 0.5, 0.4), (KernelJLSE, 0.6, 0.5)]
-)
-def test_recognises_unseen_birds(
-    make: Any, accuracy: float, precision: float, data_folder: Path
-) -> None:
+@pytest.mark.parametrize("make", [JLSE, KernelJLSE])
+def test_recognises_unseen_birds(make: Any, data_folder: Path) -> None:
     X, y, table, test = birds(data_folder)
     unseen = np.isin(y, test)
     assert np.unique(y[unseen]).size == 50
     model = make().fit(X[~unseen], y[~unseen], classes=table)
     assert set(model.classes_) == set(test)
     scores = model.similarities(X[unseen])
-    assert per_class_accuracy(y[unseen], model.classes_[scores.argmax(axis=1)]) >= accuracy
-    assert mean_average_precision(y[unseen], scores, model.classes_) >= precision
+    assert per_class_accuracy(y[unseen], model.classes_[scores.argmax(axis=1)]) >= 0.60
+    assert mean_average_precision(y[unseen], scores, model.classes_) >= 0.50

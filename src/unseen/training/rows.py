@@ -65,12 +65,3 @@ class TrainingRows:
     def total_square(self) -> float:
         """Σ_j |x̃_j|²."""
         return sum(sum_of_squares(self.scaling(block)) for _, block in self._blocks())
-
-    def residual_square(self, Z: np.ndarray, D: np.ndarray) -> float:
-        """Σ_j |x̃_j - D z_j|²."""
-        total = 0.0
-        for rows, block in self._blocks():
-            residual = self.scaling(block)
-            residual -= Z[rows] @ D.T
-            total += sum_of_squares(residual)
-        return total
