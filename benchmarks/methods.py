@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from unseen.bench.jobs import Job, plan
-from unseen.bench.log import Log
-from unseen.bench.run import run
-from unseen.bench.tables import method_name
-from unseen.cli.output import show
+from unseen.apps.bench.jobs import Job, plan
+from unseen.apps.bench.log import Log
+from unseen.apps.bench.run import run
+from unseen.apps.bench.tables import method_name
+from unseen.apps.cli.output import show
 from unseen.estimators import available
 
 PUBLISHED = {

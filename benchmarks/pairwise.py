@@ -17,16 +17,16 @@ import numpy as np
 
 from benchmarks.data import load
 from unseen import JLSE, KernelJLSE, make_zero_shot
-from unseen.bench.memory import with_peak
-from unseen.cli.output import show
+from unseen.apps.bench.memory import with_peak
+from unseen.apps.cli.output import show
 from unseen.inference.pairwise import Algorithm3
 from unseen.model.objective import Weights
-from unseen.pairs import pair_weights
-from unseen.preprocessing import RowScaling
+from unseen.pairs.weights import pair_weights
+from unseen.rows.scaling import RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.training.alternating import Algorithm2, Options, Training
 from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.pairwise import PairwiseTraining
-from unseen.training.rows import TrainingRows
 
 SETTINGS = {
     "affine, squared hinge": ("affine", "squared_hinge"),

@@ -27,23 +27,23 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.data import load
 from unseen import ESZSL, JLSE, KernelJLSE, make_zero_shot
-from unseen.bench.memory import with_peak
-from unseen.cli.output import show
+from unseen.apps.bench.memory import with_peak
+from unseen.apps.cli.output import show
 from unseen.estimators import ZeroShotClassifier
 from unseen.inference.pairwise import Algorithm3
-from unseen.pairs import pair_weights
-from unseen.preprocessing import RowScaling
+from unseen.pairs.weights import pair_weights
+from unseen.rows.scaling import RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.solvers import similarity as similarity_block
 from unseen.solvers import source_codes as source_block
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
-from unseen.threads import one_blas_thread
+from unseen.support.threads import one_blas_thread
 from unseen.training import alternating
 from unseen.training.alternating import Algorithm2
 from unseen.training.initialize import target_dictionary
 from unseen.training.pairwise import Algorithm1
-from unseen.training.rows import TrainingRows
 
 
 def seconds(run: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:

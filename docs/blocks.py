@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from unseen.cli import main
+from unseen.apps.cli import main
 
 _BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _TIME = re.compile(r"\b\d[\d.,e-]*(?= s\b)")
@@ -88,7 +88,7 @@ def empty_folder() -> Iterator[None]:
         chdir(folder),
         patch.dict(os.environ, kept, clear=True),
         patch("unseen.datasets.catalogue.data_folder", **nowhere),
-        patch("unseen.cli.datasets.data_folder", **nowhere),
+        patch("unseen.apps.cli.datasets.data_folder", **nowhere),
     ):
         yield
 

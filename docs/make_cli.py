@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from docs.blocks import empty_folder, fenced, shown
-from unseen.cli import app
+from unseen.apps.cli import app
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """# The command line

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from unseen import JLSE, cold_start, make_pairs
-from unseen.plots import pair_figure
+from unseen.apps.plots import pair_figure
 
 drugs, proteins = 50, 250
 data = make_pairs(drugs, proteins, known=0.5, positives=0.15)

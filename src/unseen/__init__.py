@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 
 from unseen import metrics
 from unseen.classes import ClassTable
+from unseen.classes.splits import ClassHoldout
 from unseen.datasets import (
     ZeroShotDataset,
     digit_splits,
@@ -33,11 +34,10 @@ from unseen.estimators import (
     SSEIntersection,
     SSEReLU,
 )
-from unseen.preprocessing import ClassScaler, RowScaler
-from unseen.protocols import cold_start, evaluate, evaluate_pairs
-from unseen.selection import ClassHoldout
-from unseen.storage import load
-from unseen.tuning import tune
+from unseen.evaluation.protocols import cold_start, evaluate, evaluate_pairs
+from unseen.evaluation.tuning import tune
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.storage.models import load
 
 __all__ = [
     "ALE",

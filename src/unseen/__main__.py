@@ -1,6 +1,6 @@
 """`python -m unseen` is the command line."""
 
-from unseen.cli import main
+from unseen.apps.cli import main
 
 if __name__ == "__main__":
     main()

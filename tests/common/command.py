@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from unseen.cli import main
+from unseen.apps.cli import main
 
 # A closed form, where the method does not matter.
 BY_ESZSL = ["--method", "eszsl"]

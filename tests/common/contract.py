@@ -1,6 +1,6 @@
 """What every estimator of the library must do, whatever its method.
 
-`tests/test_estimators.py` runs these for each entry of the registry.
+`tests/estimators/test_estimators.py` runs these for each entry of the registry.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import unseen
 from unseen import ClassHoldout, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, ZeroShotClassifier
-from unseen.tuning.settings import is_range
+from unseen.evaluation.tuning.settings import is_range
 
 # scikit-learn checks that an estimator may fail, with the reason. Empty is best.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.cli import main
+from unseen.apps.cli import main
 from unseen.datasets import make_zero_shot
 
 SETTINGS = {

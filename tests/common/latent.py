@@ -8,7 +8,7 @@ import numpy as np
 
 from unseen.model.latent import LatentModel
 from unseen.model.spaces import Spaces
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.rows.scaling import ClassScaling, RowScaling
 
 
 def latent_model(

@@ -1,4 +1,6 @@
-"""Writes the model files of tests/test_old_formats.py: python -m tests.data.make_models [METHOD]...
+"""Writes the model files of tests/storage/test_old_formats.py.
+
+    python -m tests.data.make_models [METHOD]...
 
 To be run once for each new format, with the version that introduces it. Files of older formats
 stay as they are: they stand for those that users have. A method that cannot be fitted here, for
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from unseen import load, make_zero_shot
 from unseen.estimators import METHODS, available
-from unseen.storage import FORMAT
+from unseen.storage.models import FORMAT
 
 FOLDER = Path(__file__).parent / "models"
 SMALL = {

@@ -130,7 +130,7 @@ def test_block_size_does_not_matter(source_set: str, monkeypatch: pytest.MonkeyP
     model = latent_model(source_set=source_set)
     S, X = problem()
     whole = scores(model, Algorithm3(), 2, S, X)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (1,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (1,))
     np.testing.assert_allclose(scores(model, Algorithm3(), 2, S, X), whole, rtol=1e-9)
 
 

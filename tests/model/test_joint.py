@@ -177,7 +177,7 @@ def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     source, target, (S, X, W) = dictionaries(2, "affine")
     joint = Joint(source, target, Bilinear(W, link="saturating"))
     whole = joint.scores(S, X)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (1,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (1,))
     np.testing.assert_allclose(joint.scores(S, X), whole, atol=1e-9)
 
 

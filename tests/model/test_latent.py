@@ -10,9 +10,9 @@ import pytest
 
 from tests.common.latent import latent_model
 from unseen import InputError
-from unseen.kernel import KernelFeatures
 from unseen.model.spaces import Spaces
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.rows.kernel import KernelFeatures
+from unseen.rows.scaling import ClassScaling, RowScaling
 
 PLAIN = Spaces(RowScaling(False, None), ClassScaling(False, None))
 

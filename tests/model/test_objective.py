@@ -9,7 +9,7 @@ import pytest
 
 from tests.oracles.joint import objective
 from unseen.model.objective import Codes, Weights, joint_objective, pair_total
-from unseen.pairs import pair_weights, row_weights
+from unseen.pairs.weights import pair_weights, row_weights
 
 
 def problem(loss: str, bias_scale: float, dtype: Any, seed: int = 0, uneven: bool = False) -> Any:
@@ -53,7 +53,7 @@ def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     S, X, labels, codes, weights = problem("squared_hinge", 1.0, np.float64)
     square = residual(X, codes)
     whole = joint_objective(S, square, labels, codes, weights)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (100,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (100,))
     again = joint_objective(S, square, labels, codes, weights)
     np.testing.assert_allclose(again, whole, rtol=1e-12)
 

@@ -92,7 +92,7 @@ def test_semantic_similarity_embedding(kind: type[SSE], data: ZeroShotDataset) -
 def test_deep_embedding(data: ZeroShotDataset) -> None:
     """Two networks give the codes, and W lies between them; any weights will do.
 
-    tests/test_deep.py does the same with a trained model, where torch is there to train it.
+    tests/estimators/test_deep.py does the same with a trained model, where torch is installed.
     """
     rng = np.random.default_rng(0)
     first, second, W = (rng.standard_normal(s) for s in ((12, 9), (9, 5), (6, 5)))

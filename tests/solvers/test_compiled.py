@@ -17,7 +17,7 @@ from unseen.solvers.pair_codes import PairCodes
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import fit_target_codes
-from unseen.threads import in_threads, limited_to, n_threads, one_blas_thread
+from unseen.support.threads import in_threads, limited_to, n_threads, one_blas_thread
 
 PROGRAM = """
 import hashlib, warnings

@@ -13,11 +13,11 @@ from tests.oracles.joint import objective, scaled_rows
 from unseen import make_zero_shot
 from unseen.model.objective import Codes, Weights
 from unseen.model.spaces import Spaces
-from unseen.pairs import label_weights, pair_weights
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.pairs.weights import label_weights, pair_weights
+from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.training.alternating import Options, Training
 from unseen.training.initialize import source_dictionary, target_dictionary
-from unseen.training.rows import TrainingRows
 
 SETS = ("simplex", "affine", "free")
 LOSSES = ("hinge", "squared_hinge")
@@ -229,7 +229,7 @@ def test_order_of_classes_does_not_matter(source_set: str) -> None:
 def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = start(tol=1e-6)
     whole.run(2)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (200,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (200,))
     blocked = start(tol=1e-6)
     blocked.run(2)
     scores = whole.Zt @ whole.W.T @ whole.Zs.T

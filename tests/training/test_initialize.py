@@ -9,9 +9,9 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from tests.oracles.joint import scaled_rows
-from unseen.preprocessing import RowScaling
+from unseen.rows.scaling import RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.training.initialize import MOST_CLASS_ATOMS, source_dictionary, target_dictionary
-from unseen.training.rows import TrainingRows
 
 PLAIN = RowScaling(False, None)
 
@@ -55,7 +55,7 @@ def test_target_atoms_are_the_same_each_time() -> None:
 def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = TrainingRows(decaying(300, 300, np.float64), PLAIN)
     whole = target_dictionary(rows, 10, 0)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (50_000,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (50_000,))
     assert subspace_angles(target_dictionary(rows, 10, 0), whole).max() < 1e-6
 
 

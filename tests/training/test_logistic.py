@@ -11,7 +11,8 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from unseen.preprocessing import RowScaling
+from unseen.rows.scaling import RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.training.logistic import (
     _Problem,
     binary_loss,
@@ -20,7 +21,6 @@ from unseen.training.logistic import (
     multinomial_loss,
     softmax,
 )
-from unseen.training.rows import TrainingRows
 
 PLAIN = RowScaling(False, None)
 SHAPES = [(60, 7), (25, 40), (12, 12)]
@@ -157,7 +157,7 @@ def test_float32_stays_float32_and_is_close(fit: Any, n: int, d: int) -> None:
 def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     X, labels = problem(60, 7)
     whole = fit_multinomial(X, PLAIN, labels, 4, 1e-2)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (9 * X.shape[1] * 8,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (9 * X.shape[1] * 8,))
     blocked = fit_multinomial(X, PLAIN, labels, 4, 1e-2)
     np.testing.assert_allclose(blocked.weights, whole.weights, atol=1e-6)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.oracles import qp
 from unseen import InputError
 from unseen.model.ranking import Ranking, sum_of_hinges, weighted_ranking, worst_hinge
-from unseen.preprocessing import RowScaling
+from unseen.rows.scaling import RowScaling
 from unseen.training import minibatch
 from unseen.training.minibatch import (
     Problem,
@@ -127,7 +127,7 @@ def test_order_of_rows_and_size_of_blocks_do_not_matter(monkeypatch: pytest.Monk
     labels[task.index] = task.labels
     turned = Problem.of(task.X[order], PLAIN, labels[order], task.S, task.loss, task.penalty)
     np.testing.assert_allclose(minimise(turned, Schedule()).weights, straight, atol=1e-12)
-    monkeypatch.setattr("unseen.blocks.row_blocks.__defaults__", (7 * 4 * 8,))
+    monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (7 * 4 * 8,))
     np.testing.assert_allclose(minimise(task, Schedule()).weights, straight, atol=1e-12)
 
 

@@ -12,12 +12,12 @@ from tests.oracles.joint import loss_of, objective, scaled_rows
 from tests.oracles.pairs import hinge_qp
 from tests.training.test_alternating import LOSSES, SETS, brute_force, start
 from unseen.model.objective import Codes, Weights
-from unseen.pairs import pair_weights
-from unseen.preprocessing import RowScaling
+from unseen.pairs.weights import pair_weights
+from unseen.rows.scaling import RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
 from unseen.training.alternating import Options, Training
 from unseen.training.pairwise import PairwiseTraining, Parameters, signs_and_weights
-from unseen.training.rows import TrainingRows
 
 
 def all_codes(training: PairwiseTraining) -> tuple[np.ndarray, np.ndarray]:

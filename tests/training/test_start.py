@@ -9,10 +9,10 @@ import pytest
 
 from tests.oracles.joint import objective, scaled_rows
 from unseen import make_zero_shot
-from unseen.preprocessing import RowScaling
+from unseen.rows.scaling import RowScaling
+from unseen.rows.training import TrainingRows
 from unseen.solvers.source_codes import SETS
 from unseen.training.alternating import Training
-from unseen.training.rows import TrainingRows
 from unseen.training.start import Recipe, begin, mean_square_spread
 
 DATA = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, dtype=np.float64)

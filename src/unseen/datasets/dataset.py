@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.blocks import array_blocks
 from unseen.classes import ClassTable
+from unseen.classes.names import as_names
 from unseen.errors import InputError, listed, nearest
-from unseen.names import as_names
+from unseen.rows.blocks import array_blocks
 
 
 class Split(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from unseen.classes import ClassTable
+from unseen.classes.names import as_names
 from unseen.datasets.dataset import ZeroShotDataset
-from unseen.names import as_names
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SEGMENTS = (

@@ -34,7 +34,7 @@ from unseen.datasets.row_files import (
 )
 from unseen.datasets.sources import Sources
 from unseen.errors import InputError, counted, listed, naming, nearest
-from unseen.tables import TABLE_SUFFIXES, is_numeric
+from unseen.files.tables import TABLE_SUFFIXES, is_numeric
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
 

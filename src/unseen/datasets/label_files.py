@@ -10,7 +10,7 @@ import numpy as np
 
 from unseen import files
 from unseen.errors import InputError
-from unseen.tables import (
+from unseen.files.tables import (
     LABEL_COLUMNS,
     TABLE_SUFFIXES,
     column_names,

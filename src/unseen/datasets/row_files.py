@@ -23,7 +23,7 @@ from unseen.datasets.label_files import (
 )
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, listed, naming
-from unseen.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Table, read_table
+from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Table, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")

@@ -7,11 +7,11 @@ import os
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from unseen.blocks import row_blocks
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError
 from unseen.files import writing
+from unseen.rows.blocks import row_blocks
 
 
 def make_zero_shot(

@@ -17,17 +17,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from unseen.blocks import array_blocks
-from unseen.calibration import learn_seen_penalty
-from unseen.checksums import TrainedOn
 from unseen.classes import ClassTable
+from unseen.classes.names import as_names
 from unseen.errors import InputError, listed, nearest
+from unseen.estimators.calibration import learn_seen_penalty
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.names import as_names
-from unseen.parts import Composite, Part
-from unseen.preprocessing import ClassScaler, RowScaler
-from unseen.preprocessing import float_types as float_types
+from unseen.rows.blocks import array_blocks
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.rows.scaling import float_types as float_types
+from unseen.storage.checksums import TrainedOn
+from unseen.support.parts import Composite, Part
 
 # The parts of a method that scales both rows and class descriptions.
 SCALERS = {"row_scaler": Part(RowScaler), "class_scaler": Part(ClassScaler)}
@@ -233,7 +233,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
-        from unseen.storage import save
+        from unseen.storage.models import save
 
         save(self, path)
 

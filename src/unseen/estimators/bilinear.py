@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from unseen.checks import check_number, check_positive, check_whole
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
-from unseen.preprocessing import ClassScaler, ClassScaling, RowScaler
-from unseen.threads import threads_for
-from unseen.training.checkpoint import Steps
+from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler
+from unseen.storage.checkpoint import Steps
+from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.threads import threads_for
 from unseen.training.minibatch import (
     Problem,
     Schedule,

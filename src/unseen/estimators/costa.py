@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen.checks import check_positive
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaler, RowScaler, unit_rows
-from unseen.training.checkpoint import Steps
+from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
+from unseen.storage.checkpoint import Steps
+from unseen.support.checks import check_positive
 from unseen.training.logistic import fit_binary
 
 

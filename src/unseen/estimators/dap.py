@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_expit
 
-from unseen.checks import check_positive
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.parts import Part
-from unseen.preprocessing import RowScaler
-from unseen.training.checkpoint import Steps
+from unseen.rows.scaling import RowScaler
+from unseen.storage.checkpoint import Steps
+from unseen.support.checks import check_positive
+from unseen.support.parts import Part
 from unseen.training.logistic import fit_binary
 
 PRIORS = ("classes", "half")

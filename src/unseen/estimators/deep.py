@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unseen.blocks import array_blocks
-from unseen.checks import check_number, check_positive, check_whole
 from unseen.classes import ClassTable
 from unseen.errors import require
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaler, RowScaler, RowScaling
-from unseen.progress import tell
-from unseen.training.checkpoint import Note, Steps
+from unseen.rows.blocks import array_blocks
+from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.storage.checkpoint import Note, Steps
+from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.progress import tell
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 

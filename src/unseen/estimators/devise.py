@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unseen.checks import check_positive
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.preprocessing import ClassScaler, RowScaler
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.support.checks import check_positive
 
 
 class DeViSE(BilinearRanking):

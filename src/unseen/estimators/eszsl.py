@@ -12,12 +12,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
-from unseen.blocks import array_blocks
-from unseen.checks import check_positive
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
-from unseen.preprocessing import ClassScaler, RowScaler, RowScaling
+from unseen.rows.blocks import array_blocks
+from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.support.checks import check_positive
 
 
 class ESZSL(ZeroShotClassifier):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.estimators.dap import AttributePrediction
-from unseen.training.checkpoint import Steps
+from unseen.storage.checkpoint import Steps
 from unseen.training.logistic import fit_multinomial, softmax
 
 # A share of the prior in p(a|x), so that no attribute is ever certain.

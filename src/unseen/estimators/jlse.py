@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import loguniform
 
-from unseen.checks import check_number, check_positive, check_whole
 from unseen.estimators.latent import LatentClassifier
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit, Testing
 from unseen.model.spaces import Spaces
-from unseen.pairs import pair_weights
-from unseen.parts import Part
-from unseen.preprocessing import ClassScaler, RowScaler
+from unseen.pairs.weights import pair_weights
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1
 from unseen.training.start import Recipe

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from unseen.checks import check_positive
 from unseen.estimators.jlse import JLSE, TESTING
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import Testing
-from unseen.kernel import KernelFeatures
 from unseen.model.spaces import Spaces
-from unseen.parts import Part
-from unseen.preprocessing import ClassScaler, RowScaler
+from unseen.rows.kernel import KernelFeatures
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.support.checks import check_positive
+from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
 from unseen.training.start import Recipe
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen.checks import check_number, check_whole
 from unseen.classes import ClassTable
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.preprocessing import ClassScaler, RowScaler
-from unseen.training.checkpoint import Steps
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.storage.checkpoint import Steps
+from unseen.support.checks import check_number, check_whole
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
 _PASSES_BETWEEN_PRUNING = 5

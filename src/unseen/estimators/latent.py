@@ -14,8 +14,8 @@ from unseen.inference.decision import decision_scores
 from unseen.inference.scorer import Candidates, DataFit, Scorer
 from unseen.model.latent import LatentModel
 from unseen.model.spaces import Spaces
-from unseen.threads import threads_for
-from unseen.training.rows import TrainingRows
+from unseen.rows.training import TrainingRows
+from unseen.support.threads import threads_for
 from unseen.training.start import Recipe, begin
 
 # Sets of candidates whose embedding is kept.

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unseen.checks import check_number
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import float_types
@@ -23,8 +22,9 @@ from unseen.inference.threshold import (
     fit_curve,
     on_curve,
 )
-from unseen.pair_labels import pair_labels
-from unseen.pair_splits import KINDS, cold_start_splits
+from unseen.pairs.labels import pair_labels
+from unseen.pairs.splits import KINDS, cold_start_splits
+from unseen.support.checks import check_number
 
 
 class PairMatching(ResumableClassifier):

@@ -9,11 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from unseen.checksums import data_checksum
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.parts import plain_parameters, without
-from unseen.training.checkpoint import Checkpoint
+from unseen.storage.checkpoint import Checkpoint
+from unseen.storage.checksums import data_checksum
+from unseen.support.parts import plain_parameters, without
 
 
 class ResumableClassifier(ZeroShotClassifier):

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from unseen.checks import check_positive
 from unseen.classes import ClassTable
 from unseen.errors import InputError, listed
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
-from unseen.preprocessing import ClassScaler, RowScaler, RowScaling, unit_rows
-from unseen.threads import threads_for
+from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling, unit_rows
+from unseen.support.checks import check_positive
+from unseen.support.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows
 
 DIRECTIONS = ("visual", "semantic")

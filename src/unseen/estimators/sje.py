@@ -12,15 +12,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from unseen.checks import check_number
 from unseen.classes import ClassTable
+from unseen.classes.groups import Group
 from unseen.errors import InputError, listed
 from unseen.estimators.bilinear import BilinearRanking
-from unseen.groups import Group
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
-from unseen.preprocessing import ClassScaler, RowScaler
-from unseen.training.checkpoint import Steps
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.storage.checkpoint import Steps
+from unseen.support.checks import check_number
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 

@@ -12,16 +12,16 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from unseen.checks import check_number, check_positive, check_whole
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.preprocessing import ClassScaler, RowScaler, sum_of_squares
-from unseen.progress import tell
+from unseen.rows.scaling import ClassScaler, RowScaler, sum_of_squares
 from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.source_codes import fit_source_codes
-from unseen.threads import threads_for
-from unseen.training.checkpoint import Note, Steps
+from unseen.storage.checkpoint import Note, Steps
+from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.progress import tell
+from unseen.support.threads import threads_for
 from unseen.training.lbfgs import Function, lbfgs
 
 _MEMORY = 5  # pairs that L-BFGS keeps

@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from unseen.checks import check_number, check_positive
 from unseen.inference.scorer import Scorer, Testing, check_fits
 from unseen.model.latent import LatentModel
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
-from unseen.threads import threads_for
+from unseen.support.checks import check_number, check_positive
+from unseen.support.threads import threads_for
 
 # Rows from which quantiles of scores are taken.
 SAMPLE = 3000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen.blocks import row_blocks
 from unseen.inference.decision import decision_scores
 from unseen.inference.scorer import Candidates, Scorer, Testing, check_fits
 from unseen.model.latent import LatentModel
+from unseen.rows.blocks import row_blocks
 from unseen.solvers.pair_codes import PairCodes
 
 

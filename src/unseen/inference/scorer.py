@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.checks import check_positive
 from unseen.inference.decision import decision_scores
 from unseen.model.latent import LatentModel
-from unseen.parts import Composite
 from unseen.solvers.pair_codes import PairCodes
+from unseen.support.checks import check_positive
+from unseen.support.parts import Composite
 
 
 class Candidates(NamedTuple):

@@ -9,8 +9,8 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from unseen.checks import check_number, is_float_array
 from unseen.errors import InputError
+from unseen.support.checks import check_number, is_float_array
 
 METHODS = ("sigmoid", "isotonic")
 GOALS = {

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.blocks import row_blocks
 from unseen.errors import InputError
 from unseen.model.terms import log_p_W, pair_loss
+from unseen.rows.blocks import row_blocks
 from unseen.solvers.source_codes import SETS, fit_source_codes
 
 _MOST_ROUNDS = 200

@@ -10,13 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
-from unseen.checks import check_number, check_positive, is_float_array
 from unseen.errors import InputError
 from unseen.model.spaces import Spaces
 from unseen.model.terms import LINKS, minus_log_p_B, similarity_scores
-from unseen.solvers.hinge import LOSSES
+from unseen.pairs.loss import LOSSES
 from unseen.solvers.source_codes import SETS, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
+from unseen.support.checks import check_number, check_positive, is_float_array
 
 
 @dataclass(frozen=True, eq=False)

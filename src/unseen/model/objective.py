@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.blocks import row_blocks
 from unseen.model.terms import minus_log_p_B, pair_loss
-from unseen.pairs import PairWeights
-from unseen.preprocessing import sum_of_squares
+from unseen.pairs.weights import PairWeights
+from unseen.rows.blocks import row_blocks
+from unseen.rows.scaling import sum_of_squares
 
 
 class Weights(NamedTuple):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.kernel import KernelFeatures
-from unseen.preprocessing import ClassScaling, RowScaling
+from unseen.rows.kernel import KernelFeatures
+from unseen.rows.scaling import ClassScaling, RowScaling
 
 
 @dataclass(frozen=True)

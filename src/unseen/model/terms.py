@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.solvers.hinge import LOSSES
+from unseen.pairs.loss import LOSSES
 
 LINKS = ("saturating", "margin")
 # What a score gains beyond its margin: too little to outweigh anything, enough to break ties.

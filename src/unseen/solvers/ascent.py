@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from unseen.pairs.loss import chunks, signed_weights
 from unseen.solvers.compiled import fused_helper, helper, kernel
-from unseen.solvers.hinge import chunks, signed_weights
 
 BLOCKS_PER_CHUNK = 64
 

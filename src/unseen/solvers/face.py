@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from unseen.blocks import row_blocks
-from unseen.solvers.hinge import chunks, signed_weights
+from unseen.pairs.loss import chunks, signed_weights
+from unseen.rows.blocks import row_blocks
 
 
 def movable_pairs(A, S, V, squared):

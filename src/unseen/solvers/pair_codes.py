@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.solvers.hinge import LOSSES
+from unseen.pairs.loss import LOSSES
 from unseen.solvers.pair_kernels import FLATTEST, best_linear_pairs, best_simplex_pairs
 from unseen.solvers.source_codes import _quadratic, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
-from unseen.threads import in_threads
+from unseen.support.threads import in_threads
 
 TINY = 1e-13
 

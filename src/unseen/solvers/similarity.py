@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.solvers.ascent import ascend_rows
-from unseen.solvers.face import polish
-from unseen.solvers.hinge import (
+from unseen.pairs.loss import (
     check_pairs,
     chunks,
     clip_duals,
     row_dual_terms,
     row_losses,
 )
+from unseen.solvers.ascent import ascend_rows
+from unseen.solvers.face import polish
 from unseen.solvers.solution import finish, relative
-from unseen.threads import one_blas_thread, threads_for
+from unseen.support.threads import one_blas_thread, threads_for
 
 BLOCK_ROWS = 24
 SWEEPS = 4

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.blocks import row_blocks
-from unseen.solvers.hinge import (
+from unseen.pairs.loss import (
     add_class_losses,
     check_pairs,
     chunks,
@@ -24,10 +23,11 @@ from unseen.solvers.hinge import (
     clip_class_duals,
     labels_for,
 )
+from unseen.rows.blocks import row_blocks
 from unseen.solvers.simplex import project_simplex
 from unseen.solvers.solution import finish, relative
 from unseen.solvers.source_kernels import ascend_classes, simplex_qp
-from unseen.threads import in_threads
+from unseen.support.threads import in_threads
 
 SETS = ("simplex", "affine", "free")
 SINGULAR = 1e-13

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from unseen.blocks import row_blocks
+from unseen.pairs.loss import check_pairs, clip_duals, row_losses, signed_weights
+from unseen.rows.blocks import row_blocks
 from unseen.solvers.ascent import ascend_each_row
-from unseen.solvers.hinge import check_pairs, clip_duals, row_losses, signed_weights
 from unseen.solvers.solution import Solution, finish, relative
-from unseen.threads import in_threads
+from unseen.support.threads import in_threads
 
 SINGULAR = 1e-12
 BLOCK_BYTES = 2**22

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from unseen.blocks import array_blocks
-from unseen.checks import check_number, check_positive, check_whole
 from unseen.model.latent import LatentModel
 from unseen.model.objective import (
     Codes,
@@ -22,8 +20,8 @@ from unseen.model.objective import (
     pair_total,
 )
 from unseen.model.spaces import Spaces
-from unseen.parts import Composite
-from unseen.progress import tell
+from unseen.rows.blocks import array_blocks
+from unseen.rows.training import TrainingRows
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.similarity import SimilarityState, fit_similarity
 from unseen.solvers.source_codes import (
@@ -32,8 +30,10 @@ from unseen.solvers.source_codes import (
     fit_source_codes_with_pairs,
 )
 from unseen.solvers.target_codes import TargetState, fit_target_codes, ridge_target_codes
-from unseen.training.checkpoint import Checkpoint
-from unseen.training.rows import TrainingRows
+from unseen.storage.checkpoint import Checkpoint
+from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.parts import Composite
+from unseen.support.progress import tell
 
 # What of the weights is set by the data.
 _LAMBDAS = ("source_shrink", "source_fit", "target_shrink", "target_fit", "similarity")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.cluster import KMeans
 
-from unseen.training.rows import TrainingRows
+from unseen.rows.training import TrainingRows
 
 MOST_CLASS_ATOMS = 200
 _OVERSAMPLING = 32

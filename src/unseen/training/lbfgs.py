@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from unseen.training.checkpoint import Note
+from unseen.storage.checkpoint import Note
 
 # A point, flat and in float64 -> the value there, and the gradient in any shape and float type
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]

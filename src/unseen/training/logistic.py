@@ -19,12 +19,12 @@ import scipy.linalg
 import scipy.special
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.blocks import array_blocks
-from unseen.preprocessing import RowScaling, sum_of_squares
-from unseen.threads import threads_for
-from unseen.training.checkpoint import Note, Steps
+from unseen.rows.blocks import array_blocks
+from unseen.rows.scaling import RowScaling, sum_of_squares
+from unseen.rows.training import TrainingRows
+from unseen.storage.checkpoint import Note, Steps
+from unseen.support.threads import threads_for
 from unseen.training.lbfgs import lbfgs
-from unseen.training.rows import TrainingRows
 
 # scores (N x K, overwritten) -> mean loss, and its derivative by the scores
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.blocks import row_blocks
+from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking
-from unseen.preprocessing import RowScaling, sum_of_squares
-from unseen.progress import tell
-from unseen.selection import ClassHoldout
-from unseen.training.checkpoint import Note, Steps
+from unseen.rows.blocks import row_blocks
+from unseen.rows.scaling import RowScaling, sum_of_squares
+from unseen.storage.checkpoint import Note, Steps
+from unseen.support.progress import tell
 
 # AdaGrad moves no weight by more than the rate in a step; this share of the radius that holds the
 # minimiser is near the best on problems of all sizes.

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from unseen.blocks import BLOCK_BYTES, row_blocks
 from unseen.model.objective import Codes, ObjectiveParts, Weights
 from unseen.model.terms import pair_loss
-from unseen.progress import tell
+from unseen.rows.blocks import BLOCK_BYTES, row_blocks
+from unseen.rows.training import TrainingRows
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
+from unseen.storage.checkpoint import Checkpoint
+from unseen.support.progress import tell
 from unseen.training.alternating import Algorithm2, Options, Training
-from unseen.training.checkpoint import Checkpoint
-from unseen.training.rows import TrainingRows
 
 Callback = Callable[[int, str, "Parameters"], Any]
 # Codes of pairs of up to this size are kept from one pass over them to the next.

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.model.objective import Weights
-from unseen.pairs import label_weights
-from unseen.progress import tell
+from unseen.pairs.weights import label_weights
+from unseen.rows.training import TrainingRows
+from unseen.support.progress import tell
 from unseen.training.alternating import Options, Training
 from unseen.training.initialize import source_dictionary, target_dictionary
-from unseen.training.rows import TrainingRows
 
 
 class Recipe(NamedTuple):
@@ -22,7 +22,7 @@ class Recipe(NamedTuple):
         descriptions and rows of a mean square spread of one.
     source_shrinkage, target_shrinkage : λ1s/λ2s and λ1t/λ2t, for the same.
     similarity_penalty : λ_W in units of mean |z_i|² · mean |z_j|² / C.
-    positive_weight, balance : of pairs, see `unseen.pairs`.
+    positive_weight, balance : of pairs, see `unseen.pairs.weights`.
     block_tol : relative duality gap at which a block counts as solved.
     source_set, loss, fit_bias : where codes of classes lie, the form of the pair loss, and whether
         a scalar b is learned.

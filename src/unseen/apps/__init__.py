@@ -1,0 +1,1 @@
+"""What stands on top of the library: command line, benchmarks, pages, plots."""

@@ -1,0 +1,115 @@
+"""How the methods of a benchmark come by their parameters: all by the same class hold-out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen.apps.bench.variants import NUMERALS, PAIRWISE, table_rows
+from unseen.classes import ClassTable
+from unseen.classes.splits import ClassHoldout
+from unseen.estimators import JLSE, METHODS
+from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, choose, tune
+from unseen.evaluation.tuning.run import TrainingData, search_on
+from unseen.evaluation.tuning.search import Search
+from unseen.evaluation.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
+from unseen.evaluation.tuning.trial import best_first
+from unseen.support.parts import built
+
+TUNING = ("default", "holdout", "paper")
+_PROTOCOLS = {"holdout": "default", "paper": "paper"}
+# Of the search that all variants share: settings, each fitted without and with rounds of
+# Algorithm 2, and splits, on which each of these is scored.
+_N_SETTINGS = 25
+_N_SPLITS = 3
+
+
+class Chosen(NamedTuple):
+    """Parameters by the name of the method, and the seconds that the search for them took."""
+
+    parameters: dict[str, dict[str, Any]]
+    seconds: float
+
+
+def tuned_parameters(
+    labels: Sequence[str],
+    tuning: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: ClassTable,
+    seed: int,
+    budget: float | None = None,
+    checkpoint: Path | None = None,
+) -> Chosen:
+    """Parameters for each method, chosen without the unseen classes.
+
+    "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
+    and "paper" two of them; the defaults are kept unless a setting beats them clearly. After
+    `budget` seconds the search for a method begins no fit. A search that was stopped goes on from
+    `checkpoint`. `labels` are those of variants, or one method.
+    """
+    if tuning == "default":
+        return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
+    if all(label in table_rows() for label in labels):
+        return _tuned_variants(labels, tuning, X, y, classes, seed, budget, checkpoint)
+    (label,) = labels
+    found = tune(
+        METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning],
+        random_state=seed, budget=budget, checkpoint=checkpoint,
+    )  # fmt: skip
+    return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
+
+
+def _tuned_variants(
+    labels: Sequence[str],
+    tuning: str,
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: Any,
+    seed: int,
+    budget: float | None,
+    checkpoint: Path | None,
+) -> Chosen:
+    """One search for all variants, as they share their fits; each keeps its default or takes the
+    best setting of its own."""
+    scored_by = {label: _scored_by(label, tuning) for label in labels}
+    scored = list(dict.fromkeys(scored_by.values()))
+    search = Search(
+        JLSE(), _settings_of_variants(scored, seed), scoring=SCORINGS[0], strategy="grid",
+        budget=budget, random_state=seed, n_defaults=len(scored),
+    )  # fmt: skip
+    cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
+    search_on(TrainingData.of(X, y, classes), search, cv, checkpoint=checkpoint)
+    best = {}
+    for k, label in enumerate(scored):
+        own = search.trials[k :: len(scored)]
+        choice = choose([own[i] for i in best_first(own, range(len(own)))], own[0])
+        best[label] = {} if choice.kept_default else choice.kept.parameters
+    return Chosen({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
+
+
+def _scored_by(label: str, tuning: str) -> str:
+    """The variant whose scores choose the parameters of a variant.
+
+    Algorithm 3 solves a problem for each held-out row and class: with two classes that is little,
+    with a fifth of them more than all fits. There it takes what was best with Algorithm 4.
+    """
+    if label not in PAIRWISE or tuning == "paper":
+        return label
+    return NUMERALS[-2:][PAIRWISE.index(label)]
+
+
+def _settings_of_variants(labels: Sequence[str], seed: int) -> list[Setting]:
+    """Drawn settings, the defaults before them, each for all variants in turn."""
+    model = JLSE()
+    space = {k: v for k, v in JLSE.paper_grid().items() if k != "training__max_iter"}
+    drawn = [own_values(model, space), *draw(model, space, _N_SETTINGS - 1, seed)]
+    rows = [own_values(built(JLSE, table_rows()[label]), table_rows()[label]) for label in labels]
+    return [
+        Setting(setting | row, fit_key(with_parameters(model, setting | row)))
+        for setting in drawn
+        for row in rows
+    ]

@@ -1,0 +1,193 @@
+"""Commands that show and explain: demo, check, methods, and datasets from its own file."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unseen.apps.cli.completion import method_names
+from unseen.apps.cli.config import Config
+from unseen.apps.cli.datasets import datasets as datasets
+from unseen.apps.cli.options import Json, check_page_out
+from unseen.apps.cli.output import percent, say, show, show_json, working
+from unseen.datasets import examine, open_dataset
+from unseen.datasets.folder import Findings
+from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.evaluation.tuning.settings import described as tried
+from unseen.support.parts import plain_parameters
+
+# Seconds that a JLSE takes on the digits only where its loops have to be compiled.
+_COMPILED = 5.0
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("demo"),
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Learn seven handwritten digits, recognise the other three; tables and a page with pictures.
+
+    Needs no files.
+    """
+    from unseen.apps.report.demo import SPLITS, run_demo, write_demo
+
+    check_page_out(out / "index.html")
+    with working("training on seven digits, testing on three"):
+        result = run_demo()
+        page = write_demo(result, out)
+    if json:
+        show_json(result.as_dict() | {"page": str(page)})
+        return
+    show(
+        f"Recognition of digits never seen in training ({', '.join(result.unseen)})",
+        ["method", "per-class top-1", "chance", "mAP", f"mean of {len(SPLITS)} splits", "seconds"],
+        [
+            [row.method, percent(row.evaluation.per_class_accuracy), percent(row.evaluation.chance),
+             percent(row.evaluation.mean_average_precision),
+             f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
+             f"{row.seconds:.2f}"]
+            for row in result.rows
+        ],
+    )  # fmt: skip
+    best = result.best
+    show(
+        f"Retrieval with {best.method}, best on average: the digit's description in, images out",
+        ["digit", "images", "average precision", "right among the first 5"],
+        [
+            [c.name, c.rows, percent(c.average_precision), result.hits[c.name]]
+            for c in result.by_class
+        ],
+    )
+    slow = [r.method for r in result.rows if r.method.endswith("jlse") and r.seconds > _COMPILED]
+    if slow:
+        say(f"Most seconds of {slow[0]} went into compiling inner loops, which happens once.")
+    say(f"A page with pictures: {page}")
+
+
+def check(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Read a data set and say in plain words what was found and what is wrong.
+
+    The exit code is 1 if the data cannot be used.
+    """
+    with working(f"reading {data}"):
+        # What does not exist is a data set known by its name, or an error that says so.
+        findings = Findings()
+        if os.path.exists(data):
+            findings = examine(data)
+        else:
+            findings.add(open_dataset(data))
+    facts = {} if findings.dataset is None else findings.dataset.facts()
+    if json:
+        found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
+        show_json({"usable": not findings.wrong, **found, "facts": facts})
+    else:
+        for heading, lines in (
+            ("Found", findings.found), ("Odd", findings.odd), ("Wrong", findings.wrong),
+        ):  # fmt: skip
+            if lines:
+                say(f"{heading}:")
+                for line in lines:
+                    say(f"  - {line}")
+        if facts:
+            show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
+        say(
+            "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
+            if findings.wrong
+            else f"The data set can be used: unseen fit {shlex.quote(data)} --out model.unseen"
+        )
+    if findings.wrong:
+        raise typer.Exit(1)
+
+
+def methods(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="One of them, to be described in full.",
+            autocompletion=method_names,
+        ),
+    ] = "",
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """List the methods with their parameters, or tell all of one.
+
+    Example: unseen methods eszsl
+    """
+    chosen = {name.casefold(): method(name)} if name else METHODS
+    described = {
+        name: {
+            "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
+            "parameters": plain_parameters(kind()),
+            "grid": {k: tried(v) for k, v in kind.default_grid().items()},
+        }
+        for name, kind in chosen.items()
+    }
+    if json:
+        show_json(described)
+        return
+    if name:
+        _tell_all(method(name))
+        return
+    rows = []
+    for name, facts in described.items():
+        parameters = "\n".join(f"{k}={v}" for k, v in facts["parameters"].items())
+        rows.append([name, facts["summary"], parameters])
+    show("Methods", ["name", "what it is", "parameters (--set)"], rows)
+
+
+def _tell_all(kind: type[ZeroShotClassifier]) -> None:
+    """What the documentation says of a method, its defaults, and what is worth tuning."""
+    told = inspect.getdoc(kind) or ""
+    say(told)
+    for base in kind.__mro__[1:]:  # parameters that are told where they are shared
+        missing = [name for name in kind().get_params(deep=False) if not _tells(told, name)]
+        text = _parameters_of(base) if missing else ""
+        if any(_tells(text, name) for name in missing):
+            told += text
+            say(text)
+    for name, part in kind._parts.items():
+        for choice in part.classes:
+            say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
+            say(_nested(name, _parameters_of(choice)))
+    say("\nDefaults, and in brackets what 'unseen tune' tries")
+    say("--------------------------------------------------")
+    grid = kind.default_grid()
+    for name, value in plain_parameters(kind()).items():
+        values = tried(grid[name]) if name in grid else ""
+        text = values if isinstance(values, str) else ", ".join(map(str, values))
+        indent = "  " * name.count("__")
+        say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
+
+
+def _tells(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b[^\n]* : ", text) is not None
+
+
+def _nested(part: str, text: str) -> str:
+    """What is told of the parameters of a part, by the names they have in the method."""
+    _, _, lines = text.partition("---\n")
+    return re.sub(
+        r"^\w+(, \w+)* :",
+        lambda names: re.sub(r"\w+", lambda name: f"{part}__{name[0]}", names[0]),
+        lines,
+        flags=re.MULTILINE,
+    )
+
+
+def _parameters_of(kind: type[Any]) -> str:
+    """The parameters as the nearest class that tells of them does."""
+    texts = (inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__)
+    parts = (text.partition("\nParameters\n") for text in texts)
+    return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")

@@ -1,0 +1,241 @@
+"""The command that chooses parameters."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any
+
+import typer
+
+from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, going_on_from, remove
+from unseen.apps.cli.config import Config
+from unseen.apps.cli.models import check_model_out, parameters, save
+from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
+from unseen.apps.cli.output import percent, say, show, show_json
+from unseen.classes.splits import ClassHoldout, n_held_out
+from unseen.errors import InputError, counted, listed
+from unseen.estimators import method
+from unseen.evaluation import tuning
+from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
+from unseen.evaluation.tuning.run import grid_of
+from unseen.support.parts import Composite, built, plain
+
+_SHOWN = 10
+# More letters of parameter names than a line has room for; so many settings stand side by side.
+_HEADER = 50
+_SHOWN_ACROSS = 6
+
+
+def tune(
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Save the model, fitted on all rows.")
+    ] = None,
+    method_name: Method = DEFAULT_METHOD,
+    set_: Set = None,
+    split: Split = "",
+    protocol: Annotated[
+        str,
+        typer.Option(help="default: a fifth of the classes held out; paper: two of them."),
+    ] = "default",
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="halving: after each split the better half of the settings goes on; grid: all do."
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Begin no fit of the search after that.")
+    ] = None,
+    settings: Annotated[
+        int | None, typer.Option(min=1, help="How many settings to try, drawn at random.")
+    ] = None,
+    hold_out: Annotated[
+        float | None, typer.Option(help="Classes held out each time: a number, or a share below 1.")
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(min=1, help="How many times classes are held out.")
+    ] = None,
+    scoring: Annotated[str, typer.Option(help=" or ".join(SCORINGS))] = SCORINGS[0],
+    jobs: Annotated[int, typer.Option(help="Fits made at once; -1 for all cores.")] = 1,
+    checkpoint: CheckpointFile = None,
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Choose parameters by holding out seen classes; the unseen ones take no part.
+
+    The defaults, with what --set says, are kept unless a setting beats them clearly.
+
+    Example: unseen tune birds/ --budget 600 --out birds.unseen
+    """
+    check_model_out(out)
+    check_checkpoint(checkpoint, out)
+    _check_choices(protocol, strategy)
+    dataset = open_data(data, split)
+    kind, preset = method(method_name), PROTOCOLS[protocol]
+    fixed = parameters(kind, set_)
+    model = built(kind, fixed)
+    grid = {k: v for k, v in grid_of(model, preset.grid).items() if k not in fixed}
+    hold_out = preset.n_classes if hold_out is None else hold_out
+    n_held_out(hold_out, dataset.seen.size, "--hold-out")
+    X, y = dataset.training_set()
+    with going_on_from(checkpoint):
+        found = tuning.tune(
+            model, X, y, dataset.classes, grid,
+            protocol=protocol, strategy=strategy, budget=budget, n_settings=settings,
+            cv=ClassHoldout(hold_out, preset.n_splits if splits is None else splits),
+            scoring=scoring, n_jobs=jobs, progress=not json, checkpoint=checkpoint,
+        )  # fmt: skip
+    if out is not None:
+        save(found.estimator, dataset, out)
+    if json:
+        show_json(_facts(found) | {"out": None if out is None else str(out)})
+        _let_go(checkpoint, found, json)
+        return
+    _show(found, method_name)
+    chosen = _options(fixed if found.kept_default else {**fixed, **found.best_parameters})
+    say(f"Kept: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
+    say(f"Saved the model, fitted on all {y.size:,} rows: {out}" if out else
+        "Nothing was saved; --out FILE saves the model.")  # fmt: skip
+    _let_go(checkpoint, found, json)
+
+
+def _let_go(checkpoint: Path | None, found: Tuning, json: bool) -> None:
+    """A search that its budget ended may go on with a larger one."""
+    if found.finished:
+        remove(checkpoint)
+    elif checkpoint is not None and not json:
+        say(f"With a larger --budget the same command goes on from {checkpoint}.")
+
+
+def _check_choices(protocol: str, strategy: str | None) -> None:
+    """Said by the names of the options, and before the data are read."""
+    if protocol not in PROTOCOLS:
+        raise InputError(f"--protocol must be one of {listed(PROTOCOLS)}, not {protocol!r}")
+    if strategy is not None and strategy not in STRATEGIES:
+        raise InputError(f"--strategy must be one of {listed(STRATEGIES)}, not {strategy!r}")
+
+
+def _facts(found: Tuning) -> dict[str, Any]:
+    """The search for a program."""
+    effects = {name: [e._asdict() for e in values] for name, values in found.effects().items()}
+    names = ("scoring", "strategy", "n_splits", "n_fits", "budget", "spent", "finished",
+             "kept_default", "gain", "gain_error")  # fmt: skip
+    return {name: getattr(found, name) for name in names} | {
+        "best": plain(found.best_parameters),
+        "default": _trial(found.default),
+        "effects": effects,
+        "trials": [_trial(trial) for trial in found.trials],
+    }
+
+
+def _trial(t: Trial) -> dict[str, Any]:
+    return {"parameters": plain(t.parameters), "mean": t.mean, "scores": t.scores,
+            "seconds": t.seconds, "splits": t.n_splits, "error": t.error}  # fmt: skip
+
+
+def _show(found: Tuning, name: str) -> None:
+    """The search for a person: what it cost, the best settings, and what each parameter did."""
+    _show_best(found, name)
+    _show_effects(found)
+    say(_spent(found))
+    say(_compared(found))
+
+
+def _show_best(found: Tuning, name: str) -> None:
+    """The best settings and the default, one a line, or one a column where there are many
+    parameters."""
+    names = list(found.effects())
+    wide = sum(map(len, names)) > _HEADER
+    n_shown = min(_SHOWN_ACROSS if wide else _SHOWN, len(found.trials))
+    places = {str(k): trial for k, trial in enumerate(found.trials[:n_shown], start=1)}
+    own = next((k for k, trial in places.items() if trial is found.default), "")
+    places = {f"{k} default" if k == own else k: trial for k, trial in places.items()}
+    if not own:
+        places["default"] = found.default
+    columns = ["place", *names, found.scoring, "sd", "splits", "s"]
+    rows = [
+        [place, *(_text(t.parameters.get(k, "")) for k in names), *_cells(t)]
+        for place, t in places.items()
+    ]
+    if wide:
+        columns, *rows = zip(columns, *rows, strict=True)
+    title = f"{name}: best {n_shown} of {len(found.trials)} settings on held-out seen classes"
+    show(title, columns, rows)
+
+
+def _text(value: Any) -> Any:
+    """A value as `--set` takes it, a part by the name of its class."""
+    return type(value).__name__ if isinstance(value, Composite) else value
+
+
+def _show_effects(found: Tuning) -> None:
+    """What each parameter did; one that had a single value did nothing."""
+    best = found.best_parameters
+    rows = [
+        [name if k == 0 else "", _text(effect.value), percent(effect.mean), percent(effect.best),
+         effect.n_settings, "kept" if name in best and effect.holds(best[name]) else ""]
+        for name, effects in found.effects().items()
+        if len(effects) > 1
+        for k, effect in enumerate(effects)
+    ]  # fmt: skip
+    if not rows:
+        return
+    n_common = min(t.n_splits for t in found.trials if t.scores and t.error is None)
+    where = {1: "the first split", found.n_splits: "all splits"}
+    show(
+        f"What each parameter did, on {where.get(n_common, f'the first {n_common} splits')}",
+        ["parameter", "value", "mean score", "best score", "settings", ""],
+        rows,
+    )
+
+
+def _cells(trial: Trial) -> list[str]:
+    """The result of one setting; seconds are those of a split."""
+    if trial.error is not None:
+        return [trial.error, "-", str(trial.n_splits), "-"]
+    if not trial.scores:
+        return ["not tried", "-", "0", "-"]
+    seconds = sum(trial.seconds) / len(trial.seconds)
+    spread = percent(trial.deviation) if trial.n_splits > 1 else "-"
+    return [percent(trial.mean), spread, str(trial.n_splits), f"{seconds:.2g}"]
+
+
+def _spent(found: Tuning) -> str:
+    """What the search cost, and honestly what it left undone."""
+    cost = f"{counted(found.n_fits, 'fit')} in {found.spent:.1f} s"
+    if found.budget is not None:
+        cost += f" of {found.budget:g} s"
+    line = f"Strategy {found.strategy}: {cost}"
+    n_all = sum(t.n_splits == found.n_splits for t in found.trials)
+    if found.finished:
+        return f"{line}; {n_all} of {len(found.trials)} settings were scored on all splits."
+    best = found.trials[0].n_splits
+    return (
+        f"{line}; the budget ended the search: {found.n_tried} of {len(found.trials)} settings "
+        f"were tried, {n_all} on all splits, the best on {best} of {found.n_splits}."
+    )
+
+
+def _compared(found: Tuning) -> str:
+    """The default beside the winner, and which of the two is kept."""
+    default, winner, gain, error, n_splits, kept_default = found.choice
+    if winner is default:
+        return "No other setting could be compared with the default, which is kept."
+    if default.error is not None:
+        return "The default failed; the best other setting is kept."
+    here = [percent(fmean(t.scores[:n_splits])) for t in (default, winner)]
+    line = f"Default {here[0]}, best other setting {here[1]} on {counted(n_splits, 'split')}"
+    if n_splits == 1:
+        return f"{line}: too few to tell them apart; the default is kept."
+    line += f": {100 * gain:+.1f} ± {100 * error:.1f} points (standard error)"
+    if kept_default:
+        return f"{line}; the default is kept, as it is not beaten by two standard errors."
+    return f"{line}; the default is beaten by more than two standard errors and given up."
+
+
+def _options(chosen: dict[str, Any]) -> str:
+    """Parameters as options of 'unseen fit'."""
+    return "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in plain(chosen).items())

@@ -1,0 +1,145 @@
+"""Curves: precision against recall, accuracy against a parameter, seen against unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unseen.apps.plots.canvas import LIGHT, Look, legend, line_look, new_figure, plain, tidy
+from unseen.metrics import GeneralizedAccuracy, PrecisionRecallCurve, SeenUnseenCurve
+
+_PERCENT = 100.0
+_COLUMNS = 5
+
+
+def precision_recall_figure(
+    curves: Mapping[str, PrecisionRecallCurve],
+    average_precision: Mapping[str, float],
+    look: Look = LIGHT,
+) -> Any:
+    """One precision-recall curve a class, with its average precision in the legend."""
+    # Small in inches, so that its letters are large enough on a telephone.
+    figure = new_figure(4.2, 3.1 + 0.21 * len(curves), look)
+    axes = figure.add_subplot(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.03))
+    for k, (name, curve) in enumerate(curves.items()):
+        label = f"{plain(name)} (AP {_PERCENT * average_precision[name]:.1f} %)"
+        _step(axes, curve, linewidth=2, label=label, **line_look(k, look))
+    tidy(axes, look)
+    legend(figure, look, loc="outside lower center", fontsize=9)
+    return figure
+
+
+def precision_recall_grid(
+    curves: Mapping[str, Mapping[str, PrecisionRecallCurve]],
+    average_precision: Mapping[str, Mapping[str, float]],
+    look: Look = LIGHT,
+) -> Any:
+    """A small panel a class, in it one curve a method; `curves[method][name]`.
+
+    Under the name of the class stand the average precisions, in the order of the methods.
+    """
+    names = list(next(iter(curves.values())))
+    n_columns = min(_COLUMNS, len(names))
+    n_lines = -(-len(names) // n_columns)
+    width, height = 1.68 * n_columns + 0.55, 1.62 * n_lines + 0.9
+    figure = new_figure(width, height, look, layout="none")
+    figure.subplots_adjust(
+        left=0.5 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 0.75 / height,
+        wspace=0.16, hspace=0.5,
+    )  # fmt: skip
+    panels = figure.subplots(n_lines, n_columns, squeeze=False)
+    for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
+        for k, method in enumerate(curves):
+            _step(axes, curves[method][name], linewidth=1.6, **line_look(k, look))
+        shares = " / ".join(f"{_PERCENT * average_precision[m][name]:.0f}" for m in curves)
+        axes.set_title(f"{plain(name, 24)}\nAP {shares} %")
+        axes.set(xlim=(0, 1), ylim=(0, 1.05), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+        tidy(axes, look, size=7)
+        axes.title.set_fontsize(7.5)
+        axes.tick_params(
+            labelleft=place % n_columns == 0, labelbottom=place + n_columns >= len(names)
+        )
+    for axes in panels.flat[len(names) :]:
+        axes.set_visible(False)
+    legend(
+        figure, look, handles=panels.flat[0].lines, labels=[plain(m) for m in curves],
+        loc="upper center", ncols=len(curves), fontsize=9,
+    )  # fmt: skip
+    style = {"color": look.ink, "fontsize": 9}
+    figure.supxlabel("recall", y=0.02 / height, va="bottom", **style)
+    figure.supylabel("precision", x=0.02 / width, ha="left", **style)
+    return figure
+
+
+def _step(axes: Any, curve: PrecisionRecallCurve, **style: Any) -> None:
+    """The curve as a staircase, without the points at which nothing new is recalled.
+
+    Each precision reaches over the recall that it was won with, so the area is the average
+    precision. The last point, precision 1 at recall 0, stands for no row and would be a spike.
+    """
+    kept = np.append(np.diff(curve.recall) != 0, True)
+    recall, precision = curve.recall[kept], curve.precision[kept].copy()
+    precision[-1] = precision[-2]
+    axes.plot(recall, precision, drawstyle="steps-post", **style)
+
+
+def seen_unseen_figure(
+    curves: Mapping[str, SeenUnseenCurve],
+    chosen: Mapping[str, GeneralizedAccuracy],
+    look: Look = LIGHT,
+) -> Any:
+    """Accuracy on seen against unseen classes when they compete, one line a method.
+
+    A line runs over all numbers that could be taken off the scores of seen classes; the area under
+    it is AUSUC. The mark is where the method stands as it is.
+    """
+    figure = new_figure(4.6, 4.2, look)
+    axes = figure.add_subplot(
+        xlabel="per-class accuracy, unseen (%)", ylabel="per-class accuracy, seen (%)"
+    )
+    for k, (name, curve) in enumerate(curves.items()):
+        style = line_look(k, look)
+        label = f"{plain(name)} (AUSUC {curve.ausuc:.3f})"
+        axes.plot(_PERCENT * curve.unseen, _PERCENT * curve.seen, linewidth=2, label=label, **style)
+        stands = chosen[name]
+        axes.plot(
+            _PERCENT * stands.unseen, _PERCENT * stands.seen, "o", markersize=9,
+            color=style["color"], markeredgecolor=look.paper, markeredgewidth=1.5,
+        )  # fmt: skip
+    axes.set(xlim=(0, None), ylim=(0, None))
+    tidy(axes, look)
+    legend(axes, look, loc="lower left")
+    return figure
+
+
+def sweep_figure(
+    parameter: str,
+    lines: Mapping[str, tuple[Sequence[Any], Sequence[float], Sequence[float]]],
+    look: Look = LIGHT,
+) -> Any:
+    """Accuracy against a parameter: one line a data set, a band of one standard deviation.
+
+    `lines` holds values of the parameter, means and deviations as shares. Numbers that span more
+    than a factor of ten stand on a logarithmic axis, words side by side.
+    """
+    figure = new_figure(5.2, 3.6, look)
+    axes = figure.add_subplot(xlabel=parameter, ylabel="per-class top-1 (%)")
+    values = next(iter(lines.values()))[0]
+    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+    for k, (name, (points, means, deviations)) in enumerate(lines.items()):
+        x = np.asarray(points, float) if numbers else np.arange(len(points))
+        mean, spread = _PERCENT * np.asarray(means), _PERCENT * np.asarray(deviations)
+        style = line_look(k, look)
+        axes.plot(x, mean, marker="o", linewidth=2, label=plain(name), **style)
+        axes.fill_between(x, mean - spread, mean + spread, color=style["color"], alpha=0.15)
+    if not numbers:
+        axes.set_xticks(range(len(values)), [plain(v) for v in values])
+    elif min(values) > 0 and max(values) > 10 * min(values):
+        axes.set_xscale("log")
+        axes.set_xticks(values, [f"{v:g}" for v in values])
+        axes.minorticks_off()
+    tidy(axes, look)
+    legend(axes, look, loc="best")
+    return figure

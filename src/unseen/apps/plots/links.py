@@ -1,0 +1,148 @@
+"""Latent links: which source atoms of a class go with which target atoms of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain
+from unseen.apps.plots.gallery import draw_picture
+from unseen.errors import InputError
+from unseen.estimators.latent import LatentClassifier
+
+_GAP = 0.62
+
+
+@dataclass(frozen=True)
+class LatentLinks:
+    """The terms z_s[k] W[k, l] z_t[l] of the similarity of a class and a row, the strongest atoms.
+
+    source, target : names of the atoms; source_weights, target_weights : z_s and z_t at them.
+    terms : what each pair of them adds, source x target; `total` is the sum over all atoms, to
+    which the bias comes.
+    examples : for each target atom the numbers of the rows, of those given, that have most of it
+    with the same sign, most first.
+    """
+
+    name: str
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    source_weights: np.ndarray
+    target_weights: np.ndarray
+    terms: np.ndarray
+    total: float
+    bias: float
+    examples: np.ndarray
+
+
+def latent_links(
+    model: LatentClassifier, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
+) -> LatentLinks:
+    """Σ_kl z_s[k] W[k, l] z_t[l] of class `name` and row `row` of X, its `top` atoms on each side.
+
+    An atom is strong by what all its links add together, for or against.
+    """
+    if not isinstance(model, LatentClassifier):
+        raise InputError(
+            f"latent links are those of JLSE and KernelJLSE; {type(model).__name__} has none"
+        )
+    Zt, z_s = model.transform(X), model.transform_classes([name])[0]
+    terms = z_s[:, None] * model.latent_.W * Zt[row]
+    sources, targets = _strongest(terms.sum(axis=1), top), _strongest(terms.sum(axis=0), top)
+    signed = Zt[:, targets] * np.sign(Zt[row, targets])
+    seen = model.seen_classes_.tolist()
+    n_atoms = terms.shape[0]
+    names = seen if n_atoms == len(seen) else [f"source atom {k}" for k in range(n_atoms)]
+    return LatentLinks(
+        name=str(name),
+        source=tuple(str(names[k]) for k in sources),
+        target=tuple(f"target atom {k}" for k in targets),
+        source_weights=z_s[sources],
+        target_weights=Zt[row, targets],
+        terms=terms[np.ix_(sources, targets)],
+        total=float(terms.sum()),
+        bias=model.latent_.b,
+        examples=np.argsort(-signed, axis=0, kind="stable")[:n_examples].T,
+    )
+
+
+def _strongest(sums: np.ndarray, top: int) -> np.ndarray:
+    return np.argsort(-np.abs(sums), kind="stable")[:top]
+
+
+def links_figure(
+    links: LatentLinks,
+    pictures: Sequence[Sequence[np.ndarray | None]] | None = None,
+    row_picture: np.ndarray | None = None,
+    row_name: str = "row",
+    look: Look = LIGHT,
+) -> Any:
+    """The class with its source atoms to the left, the row with its target atoms to the right.
+
+    Bars are weights in the codes (the sign of a target atom means nothing, so its bar is grey); a
+    line is as thick as what the pair of atoms adds to the similarity, in the first colour for it,
+    in the second against it. `pictures` are those of `links.examples`.
+    """
+    n = max(len(links.source), len(links.target))
+    width, height = 9.0, _GAP * n + 1.15
+    figure = new_figure(width, height, look, layout="none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    y_source, y_target = _heights(len(links.source), n), _heights(len(links.target), n)
+    _lines(axes, links, y_source, y_target, look)
+    _source_side(axes, links, y_source, look)
+    _target_side(axes, links, y_target, pictures, look)
+    style = {"color": look.ink, "fontsize": 11, "weight": "bold", "va": "center"}
+    axes.text(3.35, 0.42, plain(links.name, 34), ha="right", **style)
+    if row_picture is not None:
+        draw_picture(axes, row_picture, 5.75, 0.05, 0.72)
+    axes.text(5.75 if row_picture is None else 6.55, 0.42, plain(row_name, 34), ha="left", **style)
+    return figure
+
+
+def _heights(number: int, n: int) -> np.ndarray:
+    return 1.25 + _GAP * (np.arange(number) + (n - number) / 2)
+
+
+def _lines(axes: Any, links: LatentLinks, left: np.ndarray, right: np.ndarray, look: Look) -> None:
+    largest = np.abs(links.terms).max() or 1.0
+    along = np.linspace(0, 1, 30)
+    ease = along**2 * (3 - 2 * along)
+    for a, b in np.argwhere(np.abs(links.terms) > 0.02 * largest):
+        term = float(links.terms[a, b])
+        axes.plot(
+            3.5 + 2.1 * along, left[a] + (right[b] - left[a]) * ease, solid_capstyle="butt",
+            linewidth=9 * abs(term) / largest, color=_sign_colour(term, look), alpha=0.55,
+        )  # fmt: skip
+
+
+def _sign_colour(value: float, look: Look) -> str:
+    return look.colours[0] if value > 0 else look.colours[1]
+
+
+def _source_side(axes: Any, links: LatentLinks, heights: np.ndarray, look: Look) -> None:
+    scale = 0.75 / (np.abs(links.source_weights).max() or 1.0)
+    for name, weight, y in zip(links.source, links.source_weights, heights, strict=True):
+        axes.barh(y, -scale * abs(weight), 0.3, left=3.45, color=_sign_colour(weight, look))
+        axes.text(
+            2.6, y, plain(name, 28), ha="right", va="center", fontsize=9, color=look.ink
+        )  # fmt: skip
+
+
+def _target_side(
+    axes: Any, links: LatentLinks, heights: np.ndarray, pictures: Any, look: Look
+) -> None:
+    scale = 0.75 / (np.abs(links.target_weights).max() or 1.0)
+    for k, (name, weight) in enumerate(zip(links.target, links.target_weights, strict=True)):
+        axes.barh(heights[k], scale * abs(weight), 0.3, left=5.65, color=look.soft)
+        if pictures is None:
+            axes.text(
+                6.5, heights[k], plain(name), ha="left", va="center", fontsize=9, color=look.ink
+            )
+            continue
+        for e, picture in enumerate(p for p in pictures[k] if p is not None):
+            draw_picture(axes, picture, 6.5 + 0.6 * e, heights[k] - 0.28, 0.56)

@@ -1,0 +1,47 @@
+"""Class tables in files: names, vectors, and where there are some, attributes and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen import files
+from unseen.errors import InputError
+from unseen.files.tables import TABLE_SUFFIXES, read_table
+
+
+def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    table = read_table(path, first_is_text=True)
+    return next(iter(table.text.values())), table.numbers, table.columns
+
+
+def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any, Any]:
+    arrays = files.read_npz(path)
+    names = files.pick(arrays, ("names", "class_names"), path, "class names")
+    vectors = files.pick(arrays, (key or "vectors",), path, "class vectors")
+    if "group_names" not in arrays:
+        return names, vectors, arrays.get("attributes"), None
+    places = files.pick(arrays, ("group_columns",), path, "columns of the groups")
+    if np.shape(places) != (arrays["group_names"].size, 2):
+        raise InputError("group_columns needs the first and the last column of each group")
+    groups = zip(arrays["group_names"].tolist(), *places.T.tolist(), strict=True)
+    return names, vectors, arrays.get("attributes"), groups
+
+
+def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
+    key = key or "att"
+    content = files.read_mat(path, ["allclasses_names", key])
+    names = files.mat_strings(files.pick(content, ("allclasses_names",), path, "class names"))
+    vectors = files.pick(content, (key,), path, "class vectors")
+    return names, np.asarray(vectors).T, None
+
+
+# The parts of a `ClassTable` from a path and the name of its matrix, by the kind of file.
+READERS: dict[str, Callable[[Path, str | None], tuple[Any, ...]]] = {
+    ".npz": _read_npz,
+    ".mat": _read_att_splits,
+    **dict.fromkeys(TABLE_SUFFIXES, _read_columns),
+}

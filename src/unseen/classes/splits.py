@@ -1,0 +1,100 @@
+"""Splits that hold out whole classes, as the paper chooses its parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from unseen.classes.names import as_names
+from unseen.errors import InputError
+
+
+class ClassHoldout:
+    """Splits that hold out whole classes: no class is on both sides of a split.
+
+    Works as `cv` of scikit-learn's searches. Pass those the class table of the *seen* classes, or
+    `tune` that does it for you, so that descriptions of unseen classes take no part.
+
+    Parameters
+    ----------
+    n_classes : how many classes to hold out, or a share of them between 0 and 1; 2 is the paper.
+    n_splits : how many times.
+    random_state : seed of the choice.
+    """
+
+    def __init__(
+        self, n_classes: float = 2, n_splits: int = 5, random_state: int | None = 0
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Row numbers to train on and to test on; y holds the class of each row."""
+        if y is None:
+            raise InputError("ClassHoldout needs y: it holds out whole classes")
+        labels = as_names(np.asarray(y), "labels")
+        for names in self._choices(np.unique(labels)):
+            held = np.isin(labels, names)
+            yield np.flatnonzero(~held), np.flatnonzero(held)
+
+    def _choices(self, names: np.ndarray) -> Iterator[list[Any]]:
+        """Classes to hold out; none of the choices comes twice before all of them have come."""
+        n_held = n_held_out(self.n_classes, names.size)
+        n_choices = math.comb(names.size, n_held)
+        rng = check_random_state(self.random_state)
+        made: set[tuple[int, ...]] = set()
+        for _ in range(self.get_n_splits()):
+            if len(made) == n_choices:
+                made.clear()
+            choice = None
+            while choice is None or choice in made:
+                choice = tuple(sorted(rng.choice(names.size, n_held, replace=False).tolist()))
+            made.add(choice)
+            yield names[list(choice)].tolist()
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        if self.n_splits < 1:
+            raise InputError(f"n_splits must be at least 1, not {self.n_splits}")
+        return self.n_splits
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassHoldout(n_classes={self.n_classes}, n_splits={self.n_splits}, "
+            f"random_state={self.random_state})"
+        )
+
+
+def n_held_out(number: float, n_classes: int, word: str = "n_classes") -> int:
+    """How many of the classes to hold out; `word` is what the user knows the number by.
+
+    At least two are held out, as among one every prediction is right, and two are left to train on.
+    """
+    most = n_classes - 2
+    if most < 2:
+        raise InputError(
+            f"tuning needs at least 4 seen classes, two to hold out and two to train on, there are "
+            f"{n_classes}; use 'fit' instead"
+        )
+    is_share = 0 < number < 1
+    allowed = f"give a whole number from 2 to {most}, or a share between 0 and 1"
+    if not number > 0:
+        raise InputError(f"{word} must be above 0, not {number}: {allowed}")
+    if not is_share and number % 1 != 0:
+        raise InputError(f"{word}={number} is neither whole nor a share below 1: {allowed}")
+    if number == 1:
+        raise InputError(
+            f"{word}={number} makes every prediction right, as there is one class to choose: "
+            f"{allowed}"
+        )
+    n_held = max(2, round(number * n_classes)) if is_share else int(number)
+    if n_held > most:
+        raise InputError(
+            f"{word}={number} holds out {n_held} of {n_classes} seen classes and leaves fewer than "
+            f"two to train on: at most {most} can be held out"
+        )
+    return n_held

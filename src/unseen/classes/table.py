@@ -1,0 +1,383 @@
+"""The class table: what is known of each class before a single example of it is seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen import files
+from unseen.classes.files import READERS
+from unseen.classes.groups import Group, as_groups, chosen, joined, side_by_side
+from unseen.classes.names import as_names
+from unseen.classes.values import (
+    as_attributes,
+    as_vectors,
+    by_attribute,
+    check_finite,
+    flat,
+    named_values,
+    repeated,
+)
+from unseen.errors import InputError, listed, naming, nearest, require
+
+
+class ClassTable:
+    """Side information of classes: one named row a class, the source domain of the paper.
+
+    Row c of `vectors` (C x d_s) describes the class `names[c]`; `attributes` names the columns.
+    Labels meet rows by name, never by position. A table never changes after it is made.
+
+    It has no length, shape or array form on purpose: scikit-learn slices fit parameters that have
+    one as if they were rows of X.
+
+    Parameters
+    ----------
+    names : C different names, all strings or all numbers.
+    vectors : C x d_s finite numbers.
+    attributes : d_s different names of the columns, optional.
+    groups : (name, first column, last column) of each description where a table holds several
+        side by side, see `beside`. A method that knows nothing of groups sees all columns.
+
+    Examples
+    --------
+    >>> from unseen import ClassTable
+    >>> animals = ClassTable.from_dict(
+    ...     {"zebra": [1, 1, 0], "tiger": [1, 0, 1]}, attributes=["stripes", "hooves", "claws"]
+    ... )
+    >>> animals.vector("zebra")
+    array([1., 1., 0.])
+    """
+
+    __slots__ = ("_index", "attributes", "groups", "names", "vectors")
+
+    names: np.ndarray
+    vectors: np.ndarray
+    attributes: tuple[str, ...] | None
+    groups: tuple[Group, ...] | None
+
+    def __init__(
+        self,
+        names: Iterable[Any],
+        vectors: Any,
+        attributes: Iterable[str] | None = None,
+        groups: Iterable[Any] | None = None,
+    ) -> None:
+        own_names = as_names(names, "class names").copy()
+        own_names.flags.writeable = False
+        index = {name: row for row, name in enumerate(own_names.tolist())}
+        own_vectors = as_vectors(vectors, own_names)
+        own_attributes = as_attributes(attributes, own_vectors.shape[1])
+        check_finite(own_vectors, own_names, own_attributes)
+        if len(index) < own_names.size:
+            raise InputError(f"two rows of the class table have one name: {repeated(own_names)}")
+        if "" in index:
+            raise InputError(f"row {index['']} (counted from 0) of the class table has no name")
+        keep = super().__setattr__
+        keep("names", own_names)
+        keep("vectors", own_vectors)
+        keep("attributes", own_attributes)
+        keep("groups", as_groups(groups, own_vectors.shape[1]))
+        keep("_index", index)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a class table never changes after it is made; make a new one")
+
+    def __reduce__(self) -> tuple[type[ClassTable], tuple[Any, ...]]:
+        return ClassTable, (self.names, self.vectors, self.attributes, self.groups)
+
+    # -- making one ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(
+        cls, vectors: Mapping[Any, Any], attributes: Iterable[str] | None = None
+    ) -> ClassTable:
+        """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series with
+        an index of attributes counts as the latter."""
+        vectors = named_values(dict(vectors))
+        nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
+        if nested is not None:
+            attributes = list(nested) if attributes is None else list(attributes)
+            vectors = {name: by_attribute(name, v, attributes) for name, v in vectors.items()}
+        rows = {name: flat(name, v) for name, v in vectors.items()}
+        widths = {v.size: name for name, v in rows.items()}
+        if len(widths) > 1:
+            shown = ", ".join(f"{name!r} has {width}" for width, name in sorted(widths.items())[:2])
+            raise InputError(f"the class vectors have different widths: {shown}")
+        return cls(rows.keys(), list(rows.values()), attributes)
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> ClassTable:
+        """A table from a pandas DataFrame: the index holds the names, the columns the attributes.
+
+        A first column of text is taken for the names instead. Columns that are only numbered
+        (a RangeIndex) leave the attributes without names.
+        """
+        names = frame.index.tolist()
+        is_words = [dtype.kind not in "biuf" for dtype in frame.dtypes]
+        if is_words and is_words[0]:
+            names, frame, is_words = frame.iloc[:, 0].tolist(), frame.iloc[:, 1:], is_words[1:]
+        if any(is_words):
+            words = listed(frame.columns[is_words])
+            raise InputError(f"the class table has columns that hold no numbers: {words}")
+        numbered = type(frame.columns).__name__ == "RangeIndex"
+        attributes = None if numbered else frame.columns.tolist()
+        return cls(names, frame.to_numpy(dtype=np.float64, na_value=np.nan), attributes)
+
+    @classmethod
+    def beside(cls, tables: Mapping[str, Any]) -> ClassTable:
+        """Several descriptions of the same classes side by side, each under a name of its own.
+
+        Rows are matched by name, as in `join`; `groups` tells where each description lies.
+
+        >>> looks = ClassTable.from_dict({"zebra": [1, 0], "tiger": [1, 1]})
+        >>> sounds = ClassTable.from_dict({"tiger": [0.9], "zebra": [0.2]})
+        >>> both = ClassTable.beside({"looks": looks, "sounds": sounds})
+        >>> both.vector("zebra"), both.groups[1].columns
+        (array([1. , 0. , 0.2]), slice(2, 3, None))
+        """
+        if not isinstance(tables, Mapping) or not tables:
+            raise InputError("beside takes a mapping of names to class tables, and at least one")
+        parts = [cls.of(table) for table in tables.values()]
+        plain = parts[0].join(*parts[1:])
+        groups = side_by_side(map(str, tables), [t.n_attributes for t in parts])
+        return cls(plain.names, plain.vectors, plain.attributes, groups)
+
+    @classmethod
+    def of(cls, classes: Any) -> ClassTable:
+        """A table from whatever a user may pass for one: a table, a mapping or a DataFrame."""
+        if isinstance(classes, ClassTable):
+            return classes
+        if isinstance(classes, Mapping):
+            return cls.from_dict(classes)
+        if hasattr(classes, "columns") and hasattr(classes, "index"):
+            return cls.from_frame(classes)
+        if isinstance(classes, (str, os.PathLike)):
+            raise InputError(
+                f"classes is the path {str(classes)!r}, not a class table: use "
+                f"ClassTable.read({str(classes)!r})"
+            )
+        raise InputError(
+            "classes must be a ClassTable, a mapping {name: vector} or a DataFrame with the names "
+            f"as index, not {type(classes).__name__}"
+        )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], key: str | None = None) -> ClassTable:
+        """Read a table from a file.
+
+        - `.csv`, `.tsv`, `.parquet`: the first column holds the names, the others the description;
+        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and, if wanted, `attributes` (d_s), and
+          `group_names` (G) with `group_columns` (G x 2);
+        - `.mat`: an `att_splits` file, `allclasses_names` beside `att` (d_s x C); `key` chooses
+          another matrix, such as `original_att` (before its columns were scaled to unit length).
+        """
+        path = files.checked_path(path)
+        if path.suffix not in READERS:
+            raise InputError(
+                f"{path}: a class table is a file of kind {', '.join(sorted(READERS))}, "
+                f"not {path.suffix or 'one without a suffix'}"
+            )
+        with naming(path):
+            return cls(*READERS[path.suffix](path, key))
+
+    # -- using it -----------------------------------------------------------------------------
+
+    @property
+    def n_classes(self) -> int:
+        return self.names.size
+
+    @property
+    def n_attributes(self) -> int:
+        return self.vectors.shape[1]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index
+
+    def vector(self, name: Any) -> np.ndarray:
+        """The description of one class."""
+        return self.vectors[self.rows([name])[0]]
+
+    def rows(self, names: Any) -> np.ndarray:
+        """The row of each name; an unknown name is an error that gives the nearest spelling."""
+        names = as_names(names, "class names")
+        found, positions = np.unique(names, return_inverse=True)
+        missing = [name for name in found.tolist() if name not in self._index]
+        if missing:
+            raise InputError(self._missing(missing, positions, found))
+        table_rows = np.array([self._index[name] for name in found.tolist()], dtype=np.intp)
+        return table_rows[positions]
+
+    def _missing(self, missing: list[Any], positions: np.ndarray, found: np.ndarray) -> str:
+        first = missing[0]
+        if (self.names.dtype.kind == "U") != isinstance(first, str):
+            return (
+                f"labels and class names are of different kinds: label {first!r} is a "
+                f"{type(first).__name__}, the class table has names such as "
+                f"{self.names[0].item()!r}; labels are matched by name, so give both in one kind"
+            )
+        if _are_numbers(found) and not any(_are_numbers([n]) for n in self.names.tolist()):
+            return (
+                f"labels are numbers such as {str(first)!r}, the class table has names such as "
+                f"{self.names[0].item()!r}; labels are matched by name, so write the name of the "
+                "class in place of its number"
+            )
+        count = int(np.sum(positions == found.tolist().index(first)))
+        rows = f"{count} rows and " if count > 1 else ""
+        more = f" (names missing in all: {len(missing)})" if len(missing) > 1 else ""
+        hint = nearest(first, self.names.tolist())
+        return f"class {str(first)!r} has {rows}no line in the class table{hint}{more}"
+
+    def select(self, names: Iterable[Any]) -> ClassTable:
+        """The same description for these classes only, in this order."""
+        rows = self.rows(names)
+        return ClassTable(self.names[rows], self.vectors[rows], self.attributes, self.groups)
+
+    def drop(self, names: Iterable[Any]) -> ClassTable:
+        """The table without these classes."""
+        keep = np.delete(np.arange(self.n_classes), self.rows(names))
+        return ClassTable(self.names[keep], self.vectors[keep], self.attributes, self.groups)
+
+    def subset(self, attributes: Sequence[str | int]) -> ClassTable:
+        """The same classes described by these columns only, given by name or by number.
+
+        Groups stay as long as the columns of each stay together.
+        """
+        columns = [self._column(a) for a in attributes]
+        names = None if self.attributes is None else [self.attributes[c] for c in columns]
+        return ClassTable(self.names, self.vectors[:, columns], names, chosen(self.groups, columns))
+
+    def group(self, name: str) -> ClassTable:
+        """The columns of one group as a table of their own."""
+        places = {g.name: g for g in self.groups or ()}
+        if name not in places:
+            known = f"there are {listed(places)}" if places else "the table has none"
+            raise InputError(f"no group {name!r}{nearest(name, places)}; {known}")
+        columns = places[name].columns
+        names = None if self.attributes is None else self.attributes[columns]
+        return ClassTable(self.names, self.vectors[:, columns], names)
+
+    def _column(self, attribute: str | int) -> int:
+        if isinstance(attribute, str):
+            known = self.attributes or ()
+            if not known:
+                raise InputError(f"no attribute {attribute!r}: the columns have numbers, no names")
+            if attribute not in known:
+                raise InputError(f"no attribute {attribute!r}{nearest(attribute, known)}")
+            return known.index(attribute)
+        if not -self.n_attributes <= attribute < self.n_attributes:
+            raise InputError(f"no column {attribute}: the class table has {self.n_attributes}")
+        return attribute % self.n_attributes
+
+    def with_columns_of(self, other: ClassTable) -> ClassTable:
+        """This table with its columns in the order of another, matched by name where both have
+        names; tables that are not described by the same columns are refused."""
+        if self.n_attributes != other.n_attributes:
+            missing = set(other.attributes or ()) - set(self.attributes or other.attributes or ())
+            of_them = [name for name in other.attributes or () if name in missing]
+            raise InputError(
+                f"the new classes are described by {self.n_attributes} columns, the known ones by "
+                f"{other.n_attributes}" + (f"; missing: {listed(of_them)}" if of_them else "")
+            )
+        if None in (self.attributes, other.attributes) or self.attributes == other.attributes:
+            return self
+        return self.subset(other.attributes or ())
+
+    def join(self, *others: ClassTable) -> ClassTable:
+        """Descriptions side by side: the columns of several tables, rows matched by name.
+
+        All tables must describe the same classes; the order is that of the first. Groups stay if
+        every table has them, under different names; `beside` makes them.
+        """
+        tables = [self, *(other.select(_same_names(self, other)) for other in others)]
+        vectors = np.hstack([t.vectors for t in tables])
+        groups = joined([t.groups for t in tables])
+        return ClassTable(self.names, vectors, _joined_attributes(tables), groups)
+
+    def merge(self, other: ClassTable) -> ClassTable:
+        """More classes under the same columns; a class in both must have one description."""
+        other = other.with_columns_of(self)
+        common = [name for name in other.names.tolist() if name in self]
+        for name in common:
+            if not np.allclose(self.vector(name), other.vector(name)):
+                raise InputError(f"class {name!r} is known already, with another description")
+        if len(common) == other.n_classes:
+            return self
+        other = other.drop(common)
+        names = as_names([*self.names.tolist(), *other.names.tolist()], "class names")
+        vectors = np.vstack([self.vectors, other.vectors])
+        return ClassTable(names, vectors, self.attributes, self.groups)
+
+    # -- showing and keeping it -----------------------------------------------------------------
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, names as index (needs the extra `data`)."""
+        pandas = require("pandas", "data", "a DataFrame")
+        return pandas.DataFrame(self.vectors, index=self.names, columns=self.attributes)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as `.npz` or `.csv`, whole or not at all.
+
+        A `.csv` file has no room for `groups`.
+        """
+        import csv
+
+        suffix = Path(path).suffix
+        if suffix not in (".npz", ".csv"):
+            raise InputError(f"a class table is written as .npz or .csv, not {suffix!r}")
+        attributes = self.attributes or tuple(f"a{k}" for k in range(self.n_attributes))
+        with files.writing(path) as temporary, temporary.open("wb") as raw:
+            if suffix == ".npz":
+                named: dict[str, Any] = {"attributes": self.attributes} if self.attributes else {}
+                if self.groups:
+                    named["group_names"] = [g.name for g in self.groups]
+                    named["group_columns"] = [(g.first, g.last) for g in self.groups]
+                np.savez(raw, names=self.names, vectors=self.vectors, **named)
+                return
+            with open(raw.fileno(), "w", encoding="utf-8", newline="", closefd=False) as text:
+                lines = csv.writer(text)
+                lines.writerow(["name", *attributes])
+                for name, vector in zip(self.names.tolist(), self.vectors.tolist(), strict=True):
+                    lines.writerow([name, *vector])
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ClassTable)
+            and np.array_equal(self.names, other.names)
+            and np.array_equal(self.vectors, other.vectors)
+            and self.attributes == other.attributes
+            and self.groups == other.groups
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
+            f"{listed(self.names.tolist(), 3)})"
+        )
+
+
+def _are_numbers(names: Iterable[Any]) -> bool:
+    return all(str(name).isdecimal() for name in names)
+
+
+def _same_names(table: ClassTable, other: ClassTable) -> np.ndarray:
+    odd = set(table.names.tolist()) ^ set(other.names.tolist())
+    if odd:
+        names = listed(sorted(odd, key=str))
+        raise InputError(f"the tables to join describe different classes: {names}")
+    return table.names
+
+
+def _joined_attributes(tables: Sequence[ClassTable]) -> list[str] | None:
+    """Column names of joined tables; those that would clash get the number of their table."""
+    if any(t.attributes is None for t in tables):
+        return None
+    names = [a for t in tables for a in t.attributes or ()]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{k}.{a}" for k, t in enumerate(tables) for a in t.attributes or ()]

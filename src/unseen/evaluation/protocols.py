@@ -1,0 +1,259 @@
+"""How a model is tested: recognition, retrieval, the generalised setting, and pairs."""
+
+from __future__ import annotations
+
+import copy
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from unseen import metrics
+from unseen.classes import ClassTable
+from unseen.datasets.dataset import ZeroShotDataset
+from unseen.errors import InputError, listed
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.matching import as_sources, labels_of_pairs
+from unseen.inference.relative import relative_scores
+from unseen.pairs.splits import PairSplit, cold_start_splits
+
+
+@dataclass(frozen=True)
+class ClassResult:
+    """How one unseen class fared: share of its rows recognised, and average precision."""
+
+    name: str
+    rows: int
+    accuracy: float
+    average_precision: float
+
+
+@dataclass(frozen=True)
+class GeneralizedResult:
+    """Per-class accuracies when seen and unseen classes compete, and their harmonic mean."""
+
+    seen: float
+    unseen: float
+    harmonic_mean: float
+    ausuc: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Results on the unseen classes of a data set; shares between 0 and 1.
+
+    `mean_average_precision` ranks rows by their scores, as the paper does; the relative one by
+    their scores against the other unseen classes, as `rank(..., against="unseen")` does.
+    """
+
+    per_class_accuracy: float
+    per_image_accuracy: float
+    mean_average_precision: float
+    relative_mean_average_precision: float
+    chance: float
+    rows: int
+    seconds: float
+    by_class: tuple[ClassResult, ...]
+    generalized: GeneralizedResult | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
+    """Test a model on the unseen classes of a data set that took no part in its training.
+
+    Columns are matched by name where model and data set both have names. The candidates are the
+    unseen classes that have rows, described by the data set's own table.
+    The generalised part is there if the data set keeps rows of seen classes for testing.
+    """
+    model, data = _in_columns_of(model, data)
+    X, y = data.unseen_set()
+    names = np.unique(y)
+    leaked = np.intersect1d(names, model.seen_classes_)
+    if leaked.size:
+        raise InputError(
+            f"the model was trained on {listed(leaked.tolist())}, which the data set keeps as "
+            "unseen: the result would mean nothing; train a new model on the rows of this data "
+            "set's seen classes alone, as 'unseen fit' and fit(*data.training_set()) do"
+        )
+    table = data.classes.select(names)
+    _warn_of_other_descriptions(model.class_table_, table)
+    start = time.perf_counter()
+    scores = model.similarities(X, table)
+    seconds = time.perf_counter() - start
+    predicted = names[scores.argmax(axis=1)]
+    accuracy = metrics.accuracies_by_class(y, predicted)
+    precision = metrics.average_precision_by_class(y, scores, names)
+    return Evaluation(
+        per_class_accuracy=metrics.per_class_accuracy(y, predicted),
+        per_image_accuracy=metrics.per_image_accuracy(y, predicted),
+        mean_average_precision=metrics.mean_average_precision(y, scores, names),
+        relative_mean_average_precision=metrics.mean_average_precision(
+            y, relative_scores(scores), names
+        ),
+        chance=1 / names.size,
+        rows=y.size,
+        seconds=seconds,
+        by_class=tuple(
+            ClassResult(str(n), int(np.sum(y == n)), accuracy[n], precision[n])
+            for n in names.tolist()
+        ),
+        generalized=_generalized(model, data),
+    )
+
+
+def _warn_of_other_descriptions(known: ClassTable, table: ClassTable) -> None:
+    """Predictions would be made by what the model knows, the results by the data set's own."""
+    if known.n_attributes != table.n_attributes:
+        return  # refused when they are scored
+    names = np.intersect1d(known.names, table.names)
+    then, now = (t.select(names).vectors for t in (known, table.with_columns_of(known)))
+    changed = names[~np.isclose(then, now).all(axis=1)]
+    if changed.size:
+        warnings.warn(
+            f"the data set describes {listed(changed.tolist())} otherwise than the model was told: "
+            "results are by the descriptions of the data set, predictions by those of the model",
+            stacklevel=3,
+        )
+
+
+def _in_columns_of(
+    model: ZeroShotClassifier, data: ZeroShotDataset
+) -> tuple[ZeroShotClassifier, ZeroShotDataset]:
+    """The data with their columns as the model was trained on them, and a model that takes arrays:
+    their columns have no names, of which scikit-learn would warn."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or data.feature_names is None:
+        return model, data
+    bare = copy.copy(model)
+    del bare.feature_names_in_
+    return bare, data.with_columns(tuple(map(str, names)))
+
+
+def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> GeneralizedResult | None:
+    if data.seen_test_rows.size == 0:
+        return None
+    rows = np.concatenate([data.seen_test_rows, data.unseen_rows])
+    seen = np.asarray(model.seen_classes_)
+    _check_seen(seen, data)
+    n_trained, n_rows = model.training_data_.get("rows", 0), data.train_rows.size
+    if n_trained > n_rows:
+        warnings.warn(
+            f"the model was trained on {n_trained:,} rows, of which this division of the data set "
+            f"leaves {n_rows:,} for training: rows kept for testing may have been among them, and "
+            "the accuracy on seen classes too high",
+            stacklevel=3,
+        )
+    table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
+    scores = model.similarities(data.X[rows], table)
+    found = metrics.generalized_accuracy(data.y[rows], table.names[scores.argmax(axis=1)], seen)
+    curve = metrics.seen_unseen_curve(data.y[rows], scores, table.names, seen)
+    return GeneralizedResult(found.seen, found.unseen, found.harmonic_mean, curve.ausuc)
+
+
+def _check_seen(seen: np.ndarray, data: ZeroShotDataset) -> None:
+    """The seen classes of model and data set must agree, or the two sides mean nothing."""
+    strange = np.setdiff1d(data.y[data.seen_test_rows], seen)
+    if strange.size:
+        raise InputError(
+            f"the data set keeps test rows of {listed(strange.tolist())}, which is neither unseen "
+            "nor a class that the model was trained on"
+        )
+    missing = [name for name in seen.tolist() if name not in data.classes]
+    if missing:
+        raise InputError(
+            f"the model was trained on {listed(missing)}, which the class table of the data set "
+            "does not describe: seen and unseen classes cannot compete"
+        )
+
+
+@dataclass(frozen=True)
+class PairEvaluation:
+    """How well scores tell matches apart: over `pairs` known pairs, `chance` of which are matches.
+
+    `relevant` and `scores` are those pairs, as `metrics.roc_curve` and
+    `metrics.precision_recall_curve` take them.
+    """
+
+    roc_auc: float
+    average_precision: float
+    chance: float
+    pairs: int
+    relevant: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def of(cls, labels: Any, scores: Any) -> PairEvaluation:
+        """Of labels +1, -1 and 0 = unknown, and scores in the same shape."""
+        hit, s = metrics.known_pairs(labels, scores)
+        auc, precision = metrics.roc_auc(hit, s), metrics.average_precision(hit, s)
+        return cls(auc, precision, float(hit.mean()), hit.size, hit, s)
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("roc_auc", "average_precision", "chance", "pairs")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class ColdStart:
+    """Results on pairs whose sources, targets or both are new: one `PairEvaluation` a split."""
+
+    new: str
+    splits: tuple[PairEvaluation, ...]
+
+    @property
+    def roc_auc(self) -> float:
+        return float(np.mean([split.roc_auc for split in self.splits]))
+
+    @property
+    def average_precision(self) -> float:
+        return float(np.mean([split.average_precision for split in self.splits]))
+
+    @property
+    def chance(self) -> float:
+        return float(np.mean([split.chance for split in self.splits]))
+
+    @property
+    def pooled(self) -> PairEvaluation:
+        """All splits as one, for curves."""
+        hits = np.concatenate([split.relevant for split in self.splits])
+        scores = np.concatenate([split.scores for split in self.splits])
+        return PairEvaluation.of(np.where(hits, 1, -1), scores)
+
+
+def evaluate_pairs(model: Any, S: Any, X: Any, Y: Any) -> PairEvaluation:
+    """Test a fitted model on labelled pairs that took no part in its training.
+
+    S, X and Y as in `fit_pairs`: Y is N x C, sparse, or a list of (source, target, label).
+    """
+    scores = model.score_pairs(S, X)
+    return PairEvaluation.of(labels_of_pairs(S, X, Y), scores)
+
+
+def cold_start(
+    model: Any, S: Any, X: Any, Y: Any, new: str = "targets", n_splits: int = 5,
+    random_state: int = 0,
+) -> ColdStart:  # fmt: skip
+    """Train copies of a model without a part of the "targets", "sources" or "both", and test them
+    on the pairs of what they never met; see `cold_start_splits`.
+
+    `model` has `fit_pairs` and `score_pairs`, and stays as it is.
+    """
+    signs = np.sign(labels_of_pairs(S, X, Y)).astype(np.int8)
+    S, X = as_sources(S)[0].vectors, np.asarray(X)
+    splits = cold_start_splits(signs, new, n_splits, random_state)
+    return ColdStart(new, tuple(_tested(model, S, X, signs, split) for split in splits))
+
+
+def _tested(
+    model: Any, S: np.ndarray, X: np.ndarray, signs: np.ndarray, split: PairSplit
+) -> PairEvaluation:
+    part = signs[np.ix_(split.train_targets, split.train_sources)]
+    copy: Any = clone(model)
+    copy.fit_pairs(S[split.train_sources], X[split.train_targets], part)
+    test = signs[np.ix_(split.test_targets, split.test_sources)]
+    return evaluate_pairs(copy, S[split.test_sources], X[split.test_targets], test)

@@ -1,0 +1,228 @@
+"""`tune`: settings to try, classes to hold out, and the setting that is kept fitted on all rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from unseen.classes import ClassTable
+from unseen.classes.names import as_names
+from unseen.classes.splits import ClassHoldout
+from unseen.errors import InputError, listed
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.evaluation.tuning.choice import choose
+from unseen.evaluation.tuning.progress import Progress, reporter
+from unseen.evaluation.tuning.result import Tuning
+from unseen.evaluation.tuning.search import STRATEGIES, Search, Split
+from unseen.evaluation.tuning.settings import Grid, ranges, settings_of, with_parameters
+from unseen.evaluation.tuning.trial import best_first
+from unseen.storage.checkpoint import Checkpoint
+from unseen.storage.checksums import data_checksum
+from unseen.support.parts import plain, plain_parameters, without
+
+SCORINGS = ("per_class_accuracy", "mean_average_precision")
+
+
+class Protocol(NamedTuple):
+    """What `tune` does where it is not told otherwise.
+
+    n_classes, n_splits : of `ClassHoldout`.
+    strategy : how many splits a setting is given.
+    grid : the method of the estimator that gives the grid.
+    """
+
+    n_classes: float
+    n_splits: int
+    strategy: str
+    grid: str
+
+
+PROTOCOLS = {
+    "default": Protocol(0.2, 5, "halving", "default_grid"),
+    "paper": Protocol(2, 5, "halving", "paper_grid"),
+}
+
+
+def tune(
+    estimator: ZeroShotClassifier,
+    X: Any,
+    y: Any,
+    classes: Any,
+    grid: Grid | None = None,
+    *,
+    protocol: str = "default",
+    cv: ClassHoldout | None = None,
+    strategy: str | None = None,
+    budget: float | None = None,
+    n_settings: int | None = None,
+    scoring: str = "per_class_accuracy",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[Progress], Any] | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Tuning:
+    """Search settings by held-out seen classes, then fit the one that is kept on all rows.
+
+    The estimator as it is given is always among the settings. It is kept unless the best of the
+    others beats it by more than two standard errors of the differences between the two, split by
+    split: the best of many is partly luck, and tuning should do no harm.
+
+    The descriptions of classes without rows take no part in the search: it is given the lines of
+    the seen classes alone. The estimator that comes back knows all of `classes`.
+
+    Settings that differ only in `test_time_parameters` of the estimator share one fit.
+
+    Parameters
+    ----------
+    grid : parameter names, each with a list of values or a range to draw from, such as
+        `scipy.stats.loguniform(0.3, 3)`; None for that of the protocol. Values drawn for a
+        parameter that is a whole number are rounded to whole numbers.
+    protocol : what is done where it is not said here, by halving. "default" holds out a fifth of
+        the seen classes, 5 times, for the method's `default_grid`; "paper" holds out two classes,
+        5 times, for its `paper_grid`.
+    cv : how classes are held out.
+    strategy : "grid" scores every setting on every split. "halving" scores every setting on the
+        first split, and after each split the better half goes on, but never fewer than four. The
+        estimator's own setting always goes on.
+    budget : seconds after which the search begins no fit; None for no limit. One fit is always
+        made, and that of the setting that is kept on all rows comes on top.
+    n_settings : with lists, try at most so many settings, drawn at random. With a range, draw so
+        many (None: 40); each is tried with all values of the lists of test-time parameters.
+    scoring : "per_class_accuracy", or "mean_average_precision" for retrieval.
+    random_state : seed of the order in which settings are tried, of their choice where
+        `n_settings` is given, and of the held-out classes where `cv` is not.
+    n_jobs : how many fits to make at once, as everywhere in scikit-learn.
+    progress : True for a progress bar, or a function called with a `Progress`.
+    checkpoint : a file that keeps the outcome of every fit. A search that was stopped, by Ctrl-C or
+        for good, goes on from it to the same result when it is called again with the same data,
+        estimator and grid; `budget` counts the seconds before, and may be another. The file stays.
+    """
+    preset = _preset(protocol)
+    strategy = preset.strategy if strategy is None else strategy
+    _check(strategy, budget, n_settings, scoring, n_jobs)
+    cv = ClassHoldout(preset.n_classes, preset.n_splits, random_state) if cv is None else cv
+    grid = grid_of(estimator, preset.grid) if grid is None else grid
+    search = Search(
+        estimator,
+        settings_of(estimator, grid, n_settings, random_state),
+        scoring=scoring,
+        strategy=strategy,
+        budget=budget,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    data = TrainingData.of(X, y, classes)
+    search_on(data, search, cv, progress=progress, checkpoint=checkpoint)
+    return _result(search, data, cv.get_n_splits(), ranges(grid))
+
+
+def grid_of(estimator: ZeroShotClassifier, name: str) -> dict[str, Any]:
+    """The grid of a method, without what the parts of this estimator do not have."""
+    known = plain_parameters(estimator)
+    return {k: v for k, v in getattr(estimator, name)().items() if k in known}
+
+
+class TrainingData(NamedTuple):
+    """Rows, their labels, and the table of all classes."""
+
+    X: Any
+    labels: np.ndarray
+    table: ClassTable
+
+    @classmethod
+    def of(cls, X: Any, y: Any, classes: Any) -> TrainingData:
+        """Checked: every label has a line of the table."""
+        table, labels = ClassTable.of(classes), as_names(np.asarray(y), "labels")
+        table.rows(labels)
+        if len(X) != labels.size:
+            raise InputError(f"{len(X)} rows in X but {labels.size} labels in y")
+        return cls(X, labels, table)
+
+
+def search_on(
+    data: TrainingData,
+    search: Search,
+    cv: ClassHoldout,
+    *,
+    progress: Callable[[Progress], Any] | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> None:
+    """Run a search, on seen classes alone, from its checkpoint where there is one."""
+    splits = list(cv.split(data.X, data.labels))
+    seen = data.table.select(np.unique(data.labels))
+    parts = (_split(data.X, data.labels, seen, *rows) for rows in splits)
+    belongs = {} if checkpoint is None else _belongs(search, data, splits)
+    with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
+        search.run(parts, len(splits), report, kept)
+        if all(trial.error is not None for trial in search.trials if trial.seconds):
+            kept.discard()  # the next call may find the cause mended
+
+
+def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str, Any]:
+    """What a search that goes on must have in common with the one that was stopped."""
+    return {
+        "method": type(search.estimator).__name__,
+        "data": data_checksum(np.asarray(data.X), data.labels, data.table),
+        "settings": joblib.hash([plain(search.settings[k].parameters) for k in search.order]),
+        "splits": joblib.hash(splits),
+        "scoring": search.scoring,
+        "strategy": search.strategy,
+        "parameters": without(plain_parameters(search.estimator), ["verbose"]),
+    }
+
+
+def _split(
+    X: Any, labels: np.ndarray, table: ClassTable, train: np.ndarray, test: np.ndarray
+) -> Split:
+    X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
+    return Split(X_train, labels[train], X_test, labels[test], table)
+
+
+def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[str]) -> Tuning:
+    """The trials in order, and the setting that is kept fitted on all rows."""
+    order = best_first(search.trials, range(len(search.trials)))
+    trials = tuple(search.trials[k] for k in order)
+    if trials[0].error is not None or not trials[0].scores:
+        failed = next(t for t in search.trials if t.error is not None)
+        raise InputError(f"no setting could be fitted; the first failed with {failed.error}")
+    default = search.trials[0]
+    model = with_parameters(search.estimator, choose(trials, default).kept.parameters)
+    return Tuning(
+        trials=trials,
+        default=default,
+        scoring=search.scoring,
+        estimator=model.fit(data.X, data.labels, classes=data.table),
+        strategy=search.strategy,
+        n_splits=n_splits,
+        n_fits=search.n_fits,
+        budget=search.budget,
+        spent=search.spent,
+        finished=search.finished,
+        drawn=drawn,
+    )
+
+
+def _preset(protocol: str) -> Protocol:
+    if protocol not in PROTOCOLS:
+        raise InputError(f"protocol must be one of {listed(PROTOCOLS)}, not {protocol!r}")
+    return PROTOCOLS[protocol]
+
+
+def _check(
+    strategy: str, budget: float | None, n_settings: int | None, scoring: str, n_jobs: int | None
+) -> None:
+    if strategy not in STRATEGIES:
+        raise InputError(f"strategy must be one of {listed(STRATEGIES)}, not {strategy!r}")
+    if budget is not None and not budget > 0:
+        raise InputError(f"budget must be a number of seconds above 0, not {budget}")
+    if n_settings is not None and n_settings < 1:
+        raise InputError(f"n_settings must be at least 1, not {n_settings}")
+    if scoring not in SCORINGS:
+        raise InputError(f"scoring must be one of {listed(SCORINGS)}, not {scoring!r}")
+    if n_jobs == 0:
+        raise InputError("n_jobs must be at least 1, or -1 for all cores, not 0")

@@ -1,0 +1,255 @@
+"""Scoring settings split by split, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
+
+from unseen.classes import ClassTable
+from unseen.estimators.base import ZeroShotClassifier
+from unseen.evaluation.tuning.progress import Progress
+from unseen.evaluation.tuning.settings import Setting, by_fit, with_parameters
+from unseen.evaluation.tuning.trial import Outcome, Trial, best_first
+from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.storage.checkpoint import Checkpoint
+
+STRATEGIES = ("halving", "grid")
+# A split holds out few classes, so the last splits decide between more than one or two settings.
+_FEWEST = 4
+# A job is handed out when another ends and not before, as the budget is looked at then.
+_ONE_BY_ONE: Any = {"return_as": "generator", "batch_size": 1, "pre_dispatch": "n_jobs"}
+
+
+class Split(NamedTuple):
+    """Rows to train on and rows of the held-out classes; the table has the classes of both."""
+
+    X_train: Any
+    y_train: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    table: ClassTable
+
+
+class _Due(NamedTuple):
+    """A split whose turn it is.
+
+    n_left : how many splits there are from this one on.
+    begin : when the search began.
+    """
+
+    number: int
+    split: Split
+    n_left: int
+    begin: float
+
+
+class Search:
+    """Settings, each on as many splits as the strategy gives it.
+
+    "grid" gives all settings all splits. "halving" gives all of them the first split, and after
+    each split the better half goes on, but never fewer than four. Either way the splits are gone
+    through one after the other, better settings first.
+
+    The first split takes no more settings than the budget suffices for on all splits, by the pace
+    so far, since one split tells little; where the budget ends within a later split, the settings
+    it left out are the less promising ones.
+
+    The first `n_defaults` settings are those that the others have to beat: they come first on
+    every split and are never dropped, so that no other is scored on a split without them.
+    """
+
+    def __init__(
+        self,
+        estimator: ZeroShotClassifier,
+        settings: Sequence[Setting],
+        *,
+        scoring: str,
+        strategy: str,
+        budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        n_defaults: int = 1,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.estimator, self.settings, self.scoring = estimator, settings, scoring
+        self.strategy, self.budget, self.n_jobs = strategy, budget, n_jobs
+        self.random_state, self.n_defaults, self.clock = random_state, n_defaults, clock
+        self.trials = [Trial(setting.parameters) for setting in settings]
+        self.n_fits, self.spent, self.finished = 0, 0.0, True
+        self.order = self._first_order()
+        self._outcomes: dict[tuple[int, int], Outcome] = {}  # by split and setting
+        self._laps: list[float] = []  # seconds of each fit
+
+    def run(
+        self,
+        splits: Iterable[Split],
+        n_splits: int,
+        report: Callable[[Progress], Any] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        """Fill in `trials`, `n_fits`, `spent` and `finished`.
+
+        The checkpoint has the outcome of every fit; one that is known is not made again, and its
+        seconds count.
+        """
+        checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
+        if found := checkpoint.state("outcomes"):
+            self._outcomes = {(k, n): Outcome(*o) for k, n, *o in found["outcomes"]}
+            self._laps, self.spent = found["laps"], found["spent"]
+        begin, done = self.clock() - self.spent, 0
+        alive = self.order
+        with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
+            for k, split in enumerate(splits):
+                total = done + self._n_planned(len(alive), n_splits - k)
+                due = _Due(k, split, n_splits - k, begin)
+                for n_scored in self._score_all(pool, alive, due):
+                    done += n_scored
+                    self.spent = self.clock() - begin
+                    checkpoint.note("outcomes", self._state())
+                    if report is not None:
+                        report(self._progress(done, total))
+                alive = self._survivors(alive, k + 1)
+                if not alive or self._is_over(begin):
+                    self.finished = self.finished and not (alive and k + 1 < n_splits)
+                    break
+
+    def _score_all(self, pool: Any, alive: list[int], due: _Due) -> Iterator[int]:
+        """Score settings on a split, and yield how many are done with each fit."""
+        fits = by_fit(self.settings, alive)
+        known = [fit for fit in fits if all((due.number, k) in self._outcomes for k in fit)]
+        for fit in known:
+            self.n_fits += 1
+            yield self._take(fit, due)
+        new = [fit for fit in fits if fit not in known]
+        if not new:
+            return
+        outcomes = pool(
+            delayed(score_settings)(
+                self.estimator, [self.settings[k].parameters for k in fit], due.split, self.scoring
+            )
+            for fit in self._affordable(new, sum(map(len, known)), due)
+        )
+        # In order, so that the result is the same whatever the number of jobs.
+        last = self.clock()
+        for fit, found in zip(new, outcomes, strict=False):
+            self._laps.append(self.clock() - last)
+            last = self.clock()
+            self._outcomes |= {(due.number, k): o for k, o in zip(fit, found, strict=True)}
+            yield self._take(fit, due)
+
+    def _take(self, fit: list[int], due: _Due) -> int:
+        """The outcomes of one fit; how many they are."""
+        for k in fit:
+            self.trials[k] = self.trials[k].after(self._outcomes[due.number, k])
+        return len(fit)
+
+    def _state(self) -> dict[str, Any]:
+        outcomes = [[*key, *outcome] for key, outcome in self._outcomes.items()]
+        return {"outcomes": outcomes, "laps": self._laps[:], "spent": self.spent}
+
+    def _is_over(self, begin: float) -> bool:
+        return self.budget is not None and self.clock() - begin >= self.budget
+
+    def _affordable(self, fits: list[list[int]], n_taken: int, due: _Due) -> Iterator[list[int]]:
+        """Fits until the budget is spent, or in the first split until it suffices for no more;
+        the very first is always made, to have a result."""
+        for fit in fits:
+            n_taken += len(fit)
+            if self.n_fits and (self._is_over(due.begin) or self._is_too_much(n_taken, due)):
+                self.finished = False
+                return
+            self.n_fits += 1
+            yield fit
+
+    def _is_too_much(self, n_settings: int, due: _Due) -> bool:
+        """Whether so many settings on all splits would take longer than the budget.
+
+        By the mean of all fits but the longest: the first may have to compile what it runs. It
+        takes a few fits to know the pace.
+        """
+        if self.budget is None or due.number > 0 or len(self._laps) < _FEWEST:
+            return False
+        pace = fmean(sorted(self._laps)[:-1])
+        per_setting = pace * len(by_fit(self.settings, self.order)) / len(self.order)
+        return per_setting * self._n_planned(n_settings, due.n_left) > self.budget
+
+    def _first_order(self) -> list[int]:
+        """The defaults, then the others, shuffled, so that a budget that ends in the first split
+        leaves no corner of the grid untried."""
+        order = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
+        return [*range(self.n_defaults), *(k for k in order if k >= self.n_defaults)]
+
+    def _survivors(self, alive: list[int], n_splits: int) -> list[int]:
+        """Those that go on after so many splits: the defaults, and the others best first."""
+        scored = [k for k in sorted(alive) if self.trials[k].n_splits == n_splits]
+        able = [k for k in scored if self.trials[k].error is None]
+        defaults = [k for k in able if k < self.n_defaults]
+        others = best_first(self.trials, able[len(defaults) :])
+        return [*defaults, *others][: self._n_next(len(scored))]
+
+    def _n_next(self, n: int) -> int:
+        return n if self.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
+
+    def _n_planned(self, n: int, n_splits: int) -> int:
+        """How many scores n settings take on so many splits."""
+        total = 0
+        for _ in range(n_splits):
+            total, n = total + n, self._n_next(n)
+        return total
+
+    def _progress(self, done: int, total: int) -> Progress:
+        left = self.spent / done * (total - done)
+        if self.budget is not None:
+            left = max(0.0, min(left, self.budget - self.spent))
+        best = self.trials[best_first(self.trials, range(len(self.trials)))[0]]
+        return Progress(done, total, self.spent, left, best if best.scores else None)
+
+
+def score_settings(
+    estimator: ZeroShotClassifier,
+    settings: list[dict[str, Any]],
+    split: Split,
+    scoring: str,
+) -> list[Outcome]:
+    """Score settings that differ in parameters of test time alone, with one fit for all of them.
+
+    An error becomes the outcome of its setting, so that the others go on.
+    """
+    outcomes: list[Outcome] = []
+    model, fit_seconds = None, 0.0
+    for parameters in settings:
+        begin, shared = time.perf_counter(), fit_seconds
+        score, error = None, None
+        try:
+            wanted = with_parameters(estimator, parameters)
+            if model is None:
+                model = wanted.fit(split.X_train, split.y_train, classes=split.table)
+                fit_seconds = time.perf_counter() - begin
+            else:
+                _obey(model, wanted)
+            score = _score(model, split, scoring)
+        except (ValueError, TypeError, ArithmeticError) as caught:
+            error = f"{type(caught).__name__}: {caught}"
+        outcomes.append(Outcome(score, shared + time.perf_counter() - begin, error))
+    return outcomes
+
+
+def _obey(model: ZeroShotClassifier, wanted: ZeroShotClassifier) -> None:
+    """Give a fitted model the test-time parameters of another, all of them, as the model may have
+    some left from the setting before."""
+    values = wanted.get_params()
+    model.set_params(**{name: values[name] for name in model.test_time_parameters})
+    model._check_parameters()
+
+
+def _score(model: ZeroShotClassifier, split: Split, scoring: str) -> float:
+    if scoring == "per_class_accuracy":
+        return per_class_accuracy(split.y_test, model.predict(split.X_test))
+    scores = model.similarities(split.X_test)
+    return mean_average_precision(split.y_test, scores, model.classes_)

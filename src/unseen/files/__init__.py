@@ -1,0 +1,29 @@
+"""Files that users bring, read with care, and files written whole or not at all."""
+
+from unseen.files.reading import (
+    checked_path,
+    mat_strings,
+    not_utf8,
+    pick,
+    read_lines,
+    read_mat,
+    read_npy,
+    read_npz,
+    sha256,
+    shapes,
+)
+from unseen.files.writing import writing
+
+__all__ = [
+    "checked_path",
+    "mat_strings",
+    "not_utf8",
+    "pick",
+    "read_lines",
+    "read_mat",
+    "read_npy",
+    "read_npz",
+    "sha256",
+    "shapes",
+    "writing",
+]

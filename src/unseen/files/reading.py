@@ -1,0 +1,211 @@
+"""Reading arrays from files that users bring.
+
+Every reader answers a file it cannot use with one sentence naming the file. No reader unpickles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.errors import InputError, listed, require
+
+_LFS_POINTER = b"version https://git-lfs"
+_NPY_MAGIC = b"\x93NUMPY"
+_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file that exists, is not empty, and is not a placeholder for another file."""
+    path = Path(path)
+    # os.path answers where the methods of Path raise, as for a name that is too long.
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder, a file was expected")
+    if not os.path.exists(path):
+        raise InputError(f"{path} does not exist")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path} cannot be read: permission denied")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty (0 bytes); copy or download it again")
+    with path.open("rb") as file:
+        if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
+            raise InputError(
+                f"{path} is a Git LFS pointer, not the data; run 'git lfs pull' where it came from"
+            )
+    return path
+
+
+def not_utf8(path: Path) -> str:
+    return f"{path} is not a UTF-8 text file; save it again as UTF-8 (Excel: 'CSV UTF-8')"
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a text file without surrounding space; empty lines at the end are dropped."""
+    path = checked_path(path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(not_utf8(path)) from error
+    return [line.strip() for line in lines]
+
+
+def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
+    """A .npy array, memory-mapped so that it may be larger than memory."""
+    path = checked_path(path)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:
+        raise InputError(_broken(path, ".npy", error)) from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(f"{path} is named .npy but holds several arrays; rename it to .npz")
+    return array
+
+
+def read_npz(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file by name, or those of `names` that are there."""
+    path = checked_path(path)
+    if _is_npy(path):
+        raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
+    try:
+        # numpy leaves a broken file open if it is the one to open it.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            wanted = [name for name in archive.files if names is None or name in names]
+            arrays = {name: archive[name] for name in wanted}
+    except Exception as error:
+        raise InputError(_broken(path, ".npz", error)) from error
+    odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+    if odd:
+        raise InputError(f"{path} is a zip file with other things than arrays: {listed(odd)}")
+    return arrays
+
+
+def _is_npy(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_NPY_MAGIC)) == _NPY_MAGIC
+
+
+def _broken(path: Path, kind: str, error: Exception) -> str:
+    # numpy takes any file it does not know for a pickle, so its word alone proves nothing.
+    objects = "pickle" in str(error) or "Python objects" in str(error)
+    if objects and (_is_npy(path) or zipfile.is_zipfile(path)):
+        return (
+            f"{path} holds Python objects (pickle), which are refused because loading them can run "
+            "code; save names as strings (dtype 'U'), not as dtype=object"
+        )
+    return f"{path} is not a whole {kind} file, it may be truncated ({type(error).__name__})"
+
+
+def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, Any]:
+    """Variables of a MATLAB file, v5 by scipy, v7.3 by h5py (extra `data`)."""
+    import scipy.io
+
+    path = checked_path(path)
+    if _is_mat73(path):
+        with _mat73(path) as file:
+            wanted = [k for k in _variables(file) if names is None or k in names]
+            return {k: _mat73_value(file, file[k]) for k in wanted}
+    with _whole_mat(path):
+        content = scipy.io.loadmat(path, variable_names=names)
+    return {k: v for k, v in content.items() if not k.startswith("__")}
+
+
+def _is_mat73(path: Path) -> bool:
+    """MATLAB writes its name before the HDF5 data, other programs begin with the data."""
+    with path.open("rb") as file:
+        head = file.read(128)
+    return b"MATLAB 7.3" in head or head.startswith(_HDF5_MAGIC)
+
+
+@contextmanager
+def _whole_mat(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise InputError(
+            f"{path} is not a whole .mat file, it may be truncated ({type(error).__name__})"
+        ) from error
+
+
+@contextmanager
+def _mat73(path: Path) -> Iterator[Any]:
+    h5py = require("h5py", "data", f"{path} is a MATLAB v7.3 file; reading it")
+    with _whole_mat(path), h5py.File(path, "r") as file:
+        yield file
+
+
+def _variables(file: Any) -> list[str]:
+    """The variables of a v7.3 file, without the store of what its cells refer to."""
+    return [name for name in file if not name.startswith("#")]
+
+
+def _mat73_value(file: Any, node: Any) -> np.ndarray:
+    """An array in MATLAB's axis order; a cell array of strings becomes a 1-d array of strings."""
+    array = node[()].T
+    if array.dtype != object:
+        return array
+    return np.array(["".join(map(chr, np.ravel(file[ref][()]))) for ref in np.ravel(array)])
+
+
+def shapes(path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
+    """The arrays in a .npy, .npz or .mat file with their shapes; the arrays are not read.
+
+    The one array of a .npy file has the name "".
+    """
+    path = checked_path(path)
+    if path.suffix == ".npy":
+        return {"": read_npy(path).shape}
+    if path.suffix == ".npz":
+        return _npz_shapes(path)
+    if _is_mat73(path):
+        with _mat73(path) as file:
+            return {k: tuple(reversed(file[k].shape)) for k in _variables(file)}
+    import scipy.io
+
+    with _whole_mat(path):
+        return {name: tuple(shape) for name, shape, _ in scipy.io.whosmat(path)}
+
+
+def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    form = np.lib.format
+    readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+    found = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    shape, *_ = readers[form.read_magic(file)](file)
+                    found[member.removesuffix(".npy")] = shape
+    except Exception as error:
+        raise InputError(_broken(path, ".npz", error)) from error
+    return found
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, which is read in blocks."""
+    with checked_path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def mat_strings(cells: Any) -> np.ndarray:
+    """Names from a MATLAB cell array of strings, whatever its nesting."""
+    out = [str(np.ravel(c)[0]).strip() if np.size(c) else "" for c in np.ravel(np.asarray(cells))]
+    return np.array(out, dtype=str)
+
+
+def pick(arrays: dict[str, Any], names: tuple[str, ...], path: Path, what: str) -> Any:
+    """The first array of `names` that is there, or an error listing what the file holds."""
+    for name in names:
+        if name in arrays:
+            return arrays[name]
+    raise InputError(
+        f"{path} has no {what}: looked for {listed(names)}, "
+        f"found {listed(sorted(arrays)) or 'nothing of use'}"
+    )

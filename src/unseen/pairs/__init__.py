@@ -1,0 +1,1 @@
+"""Pairs of a class and a row: their labels, their weights, the loss."""

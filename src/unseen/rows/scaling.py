@@ -1,0 +1,258 @@
+"""Scaling of rows and of class descriptions: learned from training data only.
+
+`RowScaler` and `ClassScaler` say how to scale and are parameters of the methods; `RowScaling` and
+`ClassScaling` are what they learn, and what a fitted model keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen.errors import InputError
+from unseen.rows.blocks import array_blocks
+from unseen.support.checks import check_number, check_positive, is_float_array
+from unseen.support.parts import Composite
+
+
+@dataclass(frozen=True)
+class RowScaling:
+    """x -> [(x / |x| - mean) / scale, constant], each part only if asked for.
+
+    `mean` (d_t) is that of the training rows after the first part; `scale` makes the mean square
+    length of the training rows one, the constant included.
+    """
+
+    unit_length: bool
+    mean: np.ndarray | None
+    scale: float = 1.0
+    constant: float = 0.0
+
+    @classmethod
+    def fit(
+        cls,
+        X: np.ndarray,
+        unit_length: bool,
+        center: bool,
+        unit_scale: bool = False,
+        constant: float = 0.0,
+    ) -> RowScaling:
+        """Learn from the training rows X (N x d_t) in one pass over its blocks.
+
+        `constant` is in units of the root mean square length of the rows without it.
+        """
+        if not (center or unit_scale or constant):
+            return cls(unit_length, None)
+        plain = cls(unit_length, None)
+        total, square = np.zeros(X.shape[1]), 0.0
+        for rows in array_blocks(X):
+            block = plain(X[rows])
+            total += block.sum(axis=0, dtype=np.float64)
+            square += sum_of_squares(block)
+        mean = total / X.shape[0] if center else np.zeros(X.shape[1])
+        variance = square / X.shape[0] - float(mean @ mean)
+        is_spread = variance > 1e-12 * square / X.shape[0]
+        length = float(np.sqrt(variance)) if is_spread else 1.0
+        kept = mean.astype(_float_type(X)) if center else None
+        if not unit_scale:
+            return cls(unit_length, kept, constant=constant * length)
+        whole = float(np.hypot(1.0, constant))
+        return cls(unit_length, kept, length * whole, constant / whole)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """A scaled copy of a block of rows; a row of zeros keeps its length of zero."""
+        scaled = unit_rows(X) if self.unit_length else X.astype(_float_type(X))
+        if self.mean is not None:
+            scaled -= self.mean.astype(scaled.dtype, copy=False)
+        if self.scale != 1.0:
+            scaled /= scaled.dtype.type(self.scale)
+        if self.constant:
+            ones = np.full((scaled.shape[0], 1), self.constant, scaled.dtype)
+            return np.hstack([scaled, ones])
+        return scaled
+
+    def check(self, n_columns: int) -> int:
+        """How wide scaled rows are; an error unless the parts fit together and to such rows."""
+        _check_scaling(self, n_columns)
+        check_positive(self.scale, "the scale of its rows")
+        check_number(self.constant, "the constant feature of its rows", 0)
+        return n_columns + (self.constant > 0)
+
+
+@dataclass(frozen=True)
+class ClassScaling:
+    """s -> (s - mean) / |s - mean|, each of the two parts only if asked for.
+
+    `mean` (d_s) is that of the descriptions of the seen classes.
+    """
+
+    unit_length: bool
+    mean: np.ndarray | None
+
+    @classmethod
+    def fit(cls, S: np.ndarray, unit_length: bool, center: bool) -> ClassScaling:
+        """Learn the mean of the descriptions S (C x d_s) of the seen classes."""
+        return cls(unit_length, S.mean(axis=0) if center else None)
+
+    def __call__(self, S: np.ndarray) -> np.ndarray:
+        """Scaled descriptions; one equal to the mean becomes zero."""
+        scaled = S if self.mean is None else S - self.mean
+        return unit_rows(scaled) if self.unit_length else scaled
+
+    def check(self, n_columns: int) -> None:
+        """An error unless the parts fit to descriptions so wide."""
+        _check_scaling(self, n_columns)
+
+
+def _check_scaling(scaling: RowScaling | ClassScaling, n_columns: int) -> None:
+    mean = scaling.mean
+    fits = mean is None or (is_float_array(mean, 1) and mean.shape == (n_columns,))
+    if not fits or not isinstance(scaling.unit_length, bool):
+        raise InputError(f"its scaling is not for rows or descriptions of {n_columns} columns")
+
+
+class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
+    """What both scalers share: two switches, and numbers in the precision they come in."""
+
+    center: bool
+    unit_length: bool
+
+    def _check_parameters(self) -> None:
+        for name, value in self.get_params().items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise InputError(f"{name} must be True or False, not {value!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class RowScaler(_Scaler):
+    """Scales rows: x -> x / |x| - mean.
+
+    A row of zeros has no direction; it stays zero before the mean is taken off.
+
+    Parameters
+    ----------
+    unit_length : scale each row to length one.
+    center : take off the mean of the training rows, after that.
+
+    Attributes
+    ----------
+    scaling_ : the `RowScaling` that was learned.
+
+    >>> RowScaler(center=False).fit_transform([[3.0, 4.0], [0.0, 0.0]]).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+
+    def __init__(self, unit_length: bool = True, center: bool = True) -> None:
+        self.unit_length = unit_length
+        self.center = center
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from training rows X (N x d_t), which may be memory-mapped."""
+        X = validate_data(self, X, dtype=float_types(X))
+        self.scaling_ = self.learn(X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Scaled copies of rows, N x d_t."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        scaled = np.empty(X.shape, X.dtype)
+        for rows in array_blocks(X):
+            scaled[rows] = self.scaling_(X[rows])
+        return scaled
+
+    def learn(self, X: np.ndarray, unit_scale: bool = False, constant: float = 0.0) -> RowScaling:
+        """What `fit` learns, leaving the scaler as it is.
+
+        With `unit_scale` the training rows get a mean square length of one, which some methods
+        count their penalties in. A `constant` is a last feature that is the same for every row, in
+        units of their root mean square length.
+        """
+        self._check_parameters()
+        return RowScaling.fit(X, bool(self.unit_length), bool(self.center), unit_scale, constant)
+
+
+class ClassScaler(_Scaler):
+    """Scales class descriptions: s -> (s - mean) / |s - mean|.
+
+    A description equal to the mean becomes zero.
+
+    Parameters
+    ----------
+    center : take off the mean of the descriptions of the seen classes.
+    unit_length : scale each description to length one, after that.
+
+    Attributes
+    ----------
+    scaling_ : the `ClassScaling` that was learned.
+
+    >>> ClassScaler().fit([[1.0, 0.0], [1.0, 2.0]]).transform([[4.0, 5.0]]).tolist()
+    [[0.6, 0.8]]
+    """
+
+    def __init__(self, center: bool = True, unit_length: bool = True) -> None:
+        self.center = center
+        self.unit_length = unit_length
+
+    def fit(self, S: Any, y: Any = None) -> Self:
+        """Learn from the descriptions S (C x d_s) of the seen classes."""
+        S = validate_data(self, S, dtype=float_types(S))
+        self.scaling_ = self.learn(S)
+        return self
+
+    def transform(self, S: Any) -> np.ndarray:
+        """Scaled copies of descriptions, C' x d_s."""
+        check_is_fitted(self)
+        S = validate_data(self, S, reset=False, dtype=float_types(S), copy=True)
+        return self.scaling_(S)
+
+    def learn(self, S: np.ndarray) -> ClassScaling:
+        """What `fit` learns, leaving the scaler as it is."""
+        self._check_parameters()
+        return ClassScaling.fit(S, bool(self.unit_length), bool(self.center))
+
+
+def float_types(X: Any) -> Any:
+    """float32 stays float32; half precision becomes float32, everything else float64."""
+    half = getattr(X, "dtype", None) == np.float16
+    return np.float32 if half else (np.float64, np.float32)
+
+
+def unit_rows(X: np.ndarray) -> np.ndarray:
+    """A copy of X whose rows have length one; rows of zeros stay zero."""
+    scaled, _, lengths = _scaled_rows(X)
+    scaled /= np.where(lengths > 0, lengths, 1)
+    return scaled
+
+
+def row_lengths(X: np.ndarray) -> np.ndarray:
+    """|x| of each row."""
+    _, largest, lengths = _scaled_rows(X)
+    return (largest * lengths)[:, 0]
+
+
+def sum_of_squares(X: np.ndarray) -> float:
+    """Σ of the squares of all entries, added up in float64 without a copy of X in it."""
+    return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+
+
+def _scaled_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows divided by their largest entry, so that squares neither overflow nor vanish; that
+    entry; and the length of the divided rows."""
+    X = X.astype(_float_type(X), copy=False)
+    largest = np.abs(X).max(axis=1, keepdims=True, initial=0)
+    scaled = X / np.where(largest > 0, largest, 1)
+    return scaled, largest, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+
+
+def _float_type(X: np.ndarray) -> np.dtype:
+    """float32 and float64 stay; half precision and whole numbers become what holds them."""
+    return np.result_type(X.dtype, np.float32)

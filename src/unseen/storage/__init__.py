@@ -1,0 +1,1 @@
+"""Model files and checkpoints: arrays and JSON, no code."""

@@ -1,0 +1,208 @@
+"""Checkpoints: the state of a long fit on disk, from which it goes on to the same result."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+import unseen
+from unseen.errors import InputError
+from unseen.storage import tensors
+from unseen.storage.tensors import Arrays, DamagedError
+
+KIND = "unseen checkpoint"
+FORMAT = 1
+# A state is written again after so many times the seconds that its last writing took.
+_WORK_A_WRITE = 20.0
+
+# What belongs to a fit by its checksum alone, in words.
+_NOT_SHOWN = {
+    "data": "the rows, labels or classes",
+    "settings": "the settings to try",
+    "splits": "the classes held out",
+}
+
+Note = Callable[[list[Any] | None], None]
+
+
+class Checkpoint:
+    """A file that holds the last state of a fit: `stage`, and named arrays, numbers and lists.
+
+    `belongs` (parameters, checksum of the data) says which fit the state is of; that of another
+    fit is refused. Used as a context: what stops the fit, Ctrl-C among it, first lets the last
+    state reach the disk. Without a path nothing is kept.
+
+    >>> with Checkpoint(None, {}) as checkpoint:
+    ...     checkpoint.note("rounds", {"n_rounds": 1})
+    ...     print(checkpoint.state("rounds"))
+    None
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, belongs: dict[str, Any]) -> None:
+        self.path = None if path is None else Path(path)
+        self._belongs = _plain(belongs | {"unseen": unseen.__version__})
+        self._pending: tuple[str, dict[str, Any]] | None = None
+        self._written, self._cost = 0.0, 0.0
+        self._found = self._read() if self.path is not None and os.path.exists(self.path) else None
+
+    def state(self, stage: str) -> dict[str, Any] | None:
+        """What the file had for a stage of the fit, or None."""
+        return self._found[1] if self._found is not None and self._found[0] == stage else None
+
+    def note(self, stage: str, state: dict[str, Any]) -> None:
+        """The fit has come this far; written if the last writing is long enough ago.
+
+        Arrays are kept as they are until then, so they must not be changed in place.
+        """
+        if self.path is None:
+            return
+        self._pending = stage, state
+        if time.monotonic() - self._written >= _WORK_A_WRITE * self._cost:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was noted last, if it is not on the disk yet."""
+        if self.path is None or self._pending is None:
+            return
+        start = time.monotonic()
+        stage, state = self._pending
+        arrays = Arrays()
+        content = {"format": FORMAT, "belongs": self._belongs, "stage": stage}
+        content["state"] = {name: _encode(value, arrays) for name, value in state.items()}
+        tensors.write(self.path, KIND, content, arrays)
+        self._pending = None
+        self._written = time.monotonic()
+        self._cost = self._written - start
+
+    def discard(self) -> None:
+        """Forget the state, on the disk too."""
+        self._pending = None
+        if self.path is not None:
+            remove(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self.flush()
+
+    def _read(self) -> tuple[str, dict[str, Any]]:
+        assert self.path is not None
+        try:
+            with self.path.open("rb") as file:
+                content, arrays = tensors.read(file, KIND)
+            if content["format"] != FORMAT:
+                raise DamagedError(f"its format is {content['format']}, not {FORMAT}")
+            belongs, stage = dict(content["belongs"]), str(content["stage"])
+            state = {name: _decode(value, arrays) for name, value in content["state"].items()}
+        except (OSError, DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{self.path} is not a checkpoint of unseen, or it is damaged: {error}; remove it, "
+                "or give another file"
+            ) from error
+        if different := _difference(belongs, self._belongs):
+            raise InputError(
+                f"{self.path} is the checkpoint of another fit: {different}; give what it was made "
+                "with, remove it, or give another file"
+            )
+        return stage, state
+
+
+class Steps:
+    """A fit made of trainings, one after the other, in its checkpoint.
+
+    Of those that are over it keeps what came out, and of the one that runs the state; both are
+    lists of arrays, numbers and lists. A fit that goes on must make the same trainings in the same
+    order.
+
+    >>> Steps().run(lambda found, note: [found, 1])
+    [None, 1]
+    """
+
+    def __init__(self, checkpoint: Checkpoint | None = None) -> None:
+        self._checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
+        found = self._checkpoint.state("steps") or {"over": [], "running": None}
+        self._over, self._running = found["over"], found["running"]
+        self._number = 0
+
+    def run(self, train: Callable[[list[Any] | None, Note | None], list[Any]]) -> list[Any]:
+        """The result of the next training: what is kept of it, or what it returns.
+
+        `train(found, note)` gets the state it was stopped in, or None, and calls `note` with new
+        ones; `note` is None where nothing is kept.
+        """
+        if self._checkpoint.path is None:
+            return train(None, None)
+        self._number += 1
+        if self._number > len(self._over):
+            found, self._running = self._running, None
+            self._over.append(train(found, self._note))
+            self._note(None)
+        return self._over[self._number - 1]
+
+    def _note(self, state: list[Any] | None) -> None:
+        self._checkpoint.note("steps", {"over": self._over[:], "running": state})
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """Remove a checkpoint, and what a process that was killed may have left of one."""
+    path = Path(path)
+    path.unlink(missing_ok=True)
+    for left in path.parent.glob(f".{path.name}.????????"):
+        left.unlink(missing_ok=True)
+
+
+def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
+    """The first thing that is not as it was, in words."""
+    for name in dict.fromkeys([*now, *then]):
+        if then.get(name) == now.get(name):
+            continue
+        if isinstance(now.get(name), dict) and isinstance(then.get(name), dict):
+            return _difference(then[name], now[name])
+        if name in _NOT_SHOWN:
+            return f"{_NOT_SHOWN[name]} were others"
+        return f"{name} was {then.get(name)!r} and is now {now.get(name)!r}"
+    return ""
+
+
+def _plain(value: Any) -> Any:
+    """What JSON gives back as it was given."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(v) for name, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
+
+
+def _encode(value: Any, arrays: Arrays) -> Any:
+    """A value as JSON. An array that lies in memory by columns comes back so: sums over it are
+    then the same to the last bit."""
+    if isinstance(value, np.ndarray):
+        by_columns = value.flags.f_contiguous and not value.flags.c_contiguous
+        stored = value.T if by_columns else value
+        known = next((name for name, array in arrays.items() if array is stored), None)
+        return {"columns" if by_columns else "rows": known or arrays.add(stored)}
+    if isinstance(value, np.generic):
+        return {"number": arrays.add(np.asarray(value))}
+    if isinstance(value, (list, tuple)):
+        return [_encode(v, arrays) for v in value]
+    return value
+
+
+def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if isinstance(value, list):
+        return [_decode(v, arrays) for v in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, name),) = value.items()
+    array = arrays[name]
+    return {"rows": array, "columns": array.T}[kind] if kind != "number" else array[()]

@@ -1,0 +1,1 @@
+"""What every room leans on: checks of values, parts of estimators, threads, progress."""

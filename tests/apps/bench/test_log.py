@@ -1,0 +1,60 @@
+"""The log of results survives being cut off at any byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unseen import InputError
+from unseen.apps.bench.log import Log
+
+
+def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
+    log = Log(tmp_path / "deep" / "results.jsonl")
+    log.append([{"key": "a", "value": 1.5}, {"key": "b", "value": None}])
+    again = Log(log.path)
+    assert again.records(["b", "a", "c"]) == [
+        {"key": "b", "value": None},
+        {"key": "a", "value": 1.5},
+    ]
+    assert "a" in again
+    assert "c" not in again
+
+
+def test_a_file_cut_off_anywhere_keeps_its_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    Log(path).append([{"key": name, "value": len(name)} for name in ("a", "bb", "ccc")])
+    content = path.read_bytes()
+    ends = [k + 1 for k, byte in enumerate(content) if byte == ord("\n")]
+    for size in range(len(content)):
+        path.write_bytes(content[:size])
+        log = Log(path)
+        whole = sum(end <= size for end in ends)
+        assert len(log.records(["a", "bb", "ccc"])) == whole
+        log.append([{"key": "new"}])
+        assert Log(path).records(["new"]) == [{"key": "new"}]
+        assert len(Log(path).records(["a", "bb", "ccc"])) == whole
+
+
+def test_the_later_of_two_lines_counts(tmp_path: Path) -> None:
+    log = Log(tmp_path / "r.jsonl")
+    log.append([{"key": "a", "value": 1}])
+    log.append([{"key": "a", "value": 2}])
+    assert Log(log.path).records(["a"]) == [{"key": "a", "value": 2}]
+
+
+@pytest.mark.parametrize("line", ["hello", "[1]", '{"no": "key"}', "3"])
+def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text(line + "\nrest")
+    with pytest.raises(InputError, match=r"line 1 of .* is not a result"):
+        Log(path)
+    assert path.read_text() == line + "\nrest"
+
+
+def test_a_number_that_json_lacks_is_not_written(tmp_path: Path) -> None:
+    log = Log(tmp_path / "r.jsonl")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        log.append([{"key": "a", "value": float("nan")}])
+    assert not log.path.exists()

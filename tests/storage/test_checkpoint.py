@@ -1,0 +1,330 @@
+"""A fit that is stopped goes on to the same model, to the bit, wherever it was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.common.command import assert_one_sentence, run_unseen
+from tests.common.killed import options, write_data
+from tests.common.small import small_jlse, small_kernel_jlse
+from unseen import JLSE, ClassTable, InputError, make_pairs, make_zero_shot
+from unseen.estimators import METHODS, available
+from unseen.storage import checkpoint as module
+from unseen.storage.checkpoint import Checkpoint, remove
+from unseen.training.pairwise import Algorithm1
+
+ROOT = Path(__file__).resolve().parents[2]
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+MODELS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "tolerance": {"training__tol": 0.002, "n_source_atoms": 4},
+    "Algorithm 1": {"training": Algorithm1(5, block_tol=0.05)},
+    "kernel": {},
+}
+# Whatever else trains step by step, in ways that take several trainings.
+OTHERS: dict[str, dict[str, Any]] = {
+    "ale": {"max_iter": 4, "early_stopping": True},
+    "sje": {"max_iter": 3},
+    "devise": {"max_iter": 9, "tol": 0.05},
+    "latem": {"max_iter": 6, "n_maps": 3, "least_share": 0.3, "early_stopping": True},
+    "deep": {"max_iter": 4, "n_hidden": 8, "n_codes": 4},
+    "sse-int": {"n_steps": 3},
+    "sse-relu": {"n_steps": 3},
+    "conse": {"penalty": 0.1},
+    "costa": {"penalty": 0.1},
+    "dap": {"penalty": 0.1},
+    "iap": {"penalty": 0.1},
+}
+
+
+def make(name: str, **more: Any) -> Any:
+    if name in OTHERS:
+        return METHODS[name](**{**OTHERS[name], **more})
+    fast = {"n_target_atoms": 6, "similarity_penalty": 1e-2}
+    if "training" not in MODELS[name]:
+        fast |= {"training__max_iter": 3, "training__block_tol": 0.05}
+    make_one = small_kernel_jlse if name == "kernel" else small_jlse
+    return make_one(**{**fast, **MODELS[name], **more})
+
+
+def test_every_method_that_trains_step_by_step_keeps_its_state() -> None:
+    able = [n for n, kind in METHODS.items() if "checkpoint" in signature(kind.fit).parameters]
+    assert sorted(able) == sorted([*OTHERS, "jlse", "kernel-jlse"])
+    assert sorted(set(METHODS) - set(able)) == ["eszsl", "sae"], "which have a closed form"
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    found = make_zero_shot(6, 2, rows_per_class=8, n_features=12, n_attributes=7, n_factors=4)
+    names, vectors = found.classes.names, found.classes.vectors
+    parts = {"some": ClassTable(names, vectors[:, :3]), "rest": ClassTable(names, vectors[:, 3:])}
+    return *found.training_set(), ClassTable.beside(parts)
+
+
+def saved(model: JLSE, folder: Path) -> bytes:
+    model.save(folder / "model")
+    return (folder / "model").read_bytes()
+
+
+class StopsAfter:
+    """Lets so many states through, then stops as Ctrl-C does: at once, or late, when the next one
+    is due."""
+
+    def __init__(self, number: int, late: bool = False) -> None:
+        self.left, self.late = number, late
+        self.note = Checkpoint.note
+
+    def __call__(self, checkpoint: Checkpoint, stage: str, state: dict[str, Any]) -> None:
+        if self.left == 0:
+            raise KeyboardInterrupt
+        self.note(checkpoint, stage, state)
+        self.left -= 1
+        if self.left == 0 and not self.late:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+def test_stopped_after_any_block_it_goes_on_to_the_same_model(
+    name: str, late: bool, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Late, the state is written when the fit has gone on: it must not have changed it."""
+    if late:
+        monkeypatch.setattr(module, "_WORK_A_WRITE", np.inf)
+    if name in OTHERS and name not in available():
+        pytest.skip(f"{name} cannot be fitted without {METHODS[name].needs}")
+    X, y, classes = data
+    whole = saved(make(name).fit(X, y, classes), tmp_path)
+    path, number, is_over = tmp_path / "checkpoint", 0, False
+    while not is_over:
+        number += 3 if late else 1
+        remove(path)
+        stop = StopsAfter(number, late)
+        with monkeypatch.context() as patch:
+            patch.setattr(Checkpoint, "note", lambda *a, stop=stop: stop(*a))
+            try:
+                make(name).fit(X, y, classes, checkpoint=path)
+                is_over = True
+            except KeyboardInterrupt:
+                assert path.exists(), "the last state reached the disk"
+        assert saved(make(name).fit(X, y, classes, checkpoint=path), tmp_path) == whole, number
+    assert number > 4
+
+
+def test_a_checkpoint_changes_nothing_and_spares_the_work(data: Any, tmp_path: Path) -> None:
+    X, y, classes = data
+    path = tmp_path / "checkpoint"
+    whole = saved(make("default").fit(X, y, classes), tmp_path)
+    assert saved(make("default").fit(X, y, classes, checkpoint=path), tmp_path) == whole
+    before = path.read_bytes()
+    assert saved(make("default").fit(X, y, classes, checkpoint=path), tmp_path) == whole
+    found = Checkpoint(path, belongs(before)).state("rounds")
+    assert found is not None
+    assert (found["n_rounds"], found["n_blocks"]) == (3, 0)
+
+
+def belongs(raw: bytes) -> dict[str, Any]:
+    header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
+    return json.loads(header["__metadata__"][module.KIND])["belongs"]
+
+
+def test_no_state_is_left_on_the_model(data: Any, tmp_path: Path) -> None:
+    model = make("default").fit(*data, checkpoint=tmp_path / "checkpoint")
+    assert not [name for name in vars(model) if "checkpoint" in name]
+
+
+# -- what does not belong to the fit --------------------------------------------------------------
+
+
+def test_the_checkpoint_of_another_fit_is_refused(data: Any, tmp_path: Path) -> None:
+    X, y, classes = data
+    path = tmp_path / "checkpoint"
+    make("default").fit(X, y, classes, checkpoint=path)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"another fit: training__max_iter was 3 and is now 4; .*"):
+        make("default", training__max_iter=4).fit(X, y, classes, checkpoint=path)
+    other = X.copy()
+    other[3, 2] = np.nextafter(other[3, 2], np.inf)
+    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+        make("default").fit(other, y, classes, checkpoint=path)
+    turned = ClassTable(classes.names[::-1], classes.vectors)
+    for others in ((X, y[::-1], classes), (X, y, turned)):
+        with pytest.raises(InputError, match="the rows, labels or classes were others"):
+            make("default").fit(*others, checkpoint=path)
+    tables = {"all": ClassTable(classes.names, classes.vectors)}
+    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+        make("default").fit(X, y, ClassTable.beside(tables), checkpoint=path)
+    with pytest.raises(InputError, match="another fit: training was 'Algorithm2' and is now"):
+        make("Algorithm 1").fit(X, y, classes, checkpoint=path)
+    make("default").fit(X, y, classes, checkpoint=path)
+    assert belongs(path.read_bytes()) == belongs(before)
+
+
+def test_unseen_classes_are_no_part_of_the_training(data: Any, tmp_path: Path) -> None:
+    X, y, classes = data
+    path, fewer = tmp_path / "checkpoint", classes.select(classes.names[:-1])
+    assert set(classes.names[-1:]).isdisjoint(y)
+    make("default").fit(X, y, classes, checkpoint=path)
+    again = make("default").fit(X, y, fewer, checkpoint=path)
+    assert again.unseen_classes_.size == 1
+    assert saved(again, tmp_path) == saved(make("default").fit(X, y, fewer), tmp_path)
+
+
+@pytest.mark.parametrize("change", [lambda raw: raw[:-9], lambda raw: b"", lambda raw: b"a,b\n1,2"])
+def test_what_is_no_checkpoint_is_refused_and_kept(data: Any, tmp_path: Path, change: Any) -> None:
+    path = tmp_path / "checkpoint"
+    make("default").fit(*data, checkpoint=path)
+    path.write_bytes(change(path.read_bytes()))
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="not a checkpoint of unseen, or it is damaged"):
+        make("default").fit(*data, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_a_model_is_no_checkpoint(data: Any, tmp_path: Path) -> None:
+    make("default").fit(*data).save(tmp_path / "model")
+    with pytest.raises(InputError, match="a file of another kind"):
+        make("default").fit(*data, checkpoint=tmp_path / "model")
+
+
+# -- when it is written ---------------------------------------------------------------------------
+
+
+def test_writing_takes_a_small_share_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def write(*_: Any) -> None:
+        clock[0] += 1.0
+        writes.append(clock[0])
+
+    writes: list[float] = []
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module.tensors, "write", write)
+    with Checkpoint(tmp_path / "c", {}) as checkpoint:
+        for _ in range(100):
+            clock[0] += 1.0
+            checkpoint.note("rounds", {})
+    assert len(writes) == 6, "at once, every twenty seconds, and at the end"
+
+
+def test_arrays_come_back_as_they_lay_in_memory(tmp_path: Path) -> None:
+    A = np.arange(6.0).reshape(2, 3)
+    state = {"a": A, "again": A, "f": np.asfortranarray(A), "x": np.float32(0.1), "n": None,
+             "list": [1, 2.5, A], "whole": np.arange(3)}  # fmt: skip
+    with Checkpoint(tmp_path / "c", {"k": 1}) as checkpoint:
+        checkpoint.note("s", state)
+    found = Checkpoint(tmp_path / "c", {"k": 1}).state("s")
+    assert found is not None
+    assert Checkpoint(tmp_path / "c", {"k": 1}).state("other") is None
+    assert found["f"].flags.f_contiguous
+    assert np.array_equal(found["f"], A)
+    assert np.array_equal(found["list"][2], A)
+    assert (found["x"], found["x"].dtype, found["n"]) == (np.float32(0.1), np.float32, None)
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def test_the_command_removes_the_file_when_the_model_is_saved(tmp_path: Path) -> None:
+    write_data(tmp_path / "data.npz")
+    fit = ["fit", tmp_path / "data.npz", *options("jlse")]
+    assert run_unseen(*fit, "-o", tmp_path / "a").code == 0
+    done = run_unseen(*fit, "-o", tmp_path / "b", "--checkpoint", tmp_path / "c")
+    assert (done.code, done.err) == (0, "")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "data.npz"]
+
+
+def test_checkpoints_that_cannot_be(tmp_path: Path) -> None:
+    write_data(tmp_path / "data.npz")
+    fit = ["fit", tmp_path / "data.npz", "-o", tmp_path / "m", "--checkpoint"]
+    assert_one_sentence(
+        run_unseen(*fit, tmp_path / "c", "-m", "eszsl"),
+        "'eszsl', 'sae', which are fitted in one go",
+    )
+    assert_one_sentence(run_unseen(*fit, tmp_path / "m"), "must be two files")
+    assert_one_sentence(
+        run_unseen(*fit, tmp_path / "data.npz"), "is not a checkpoint of unseen; choose"
+    )
+    assert_one_sentence(run_unseen(*fit, tmp_path), "it is a folder")
+
+
+def run_killed(folder: Path, method: str, n_kills: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.common.killed", folder, method, str(n_kills), "0"]
+    variables = os.environ | ONE_THREAD | {"NUMBA_THREADING_LAYER": "workqueue"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def assert_unharmed(found: dict[str, Any], n_kills: int) -> None:
+    assert found["killed"] == n_kills
+    assert found["same"], "every finished fit gave the file of an undisturbed one"
+    assert found["resumed"] > 0
+    assert not [name for name in found["left"] if "checkpoint" in name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "n_kills"), [("jlse", 50), ("latem", 15), ("sse-int", 15)])
+def test_a_fit_that_is_killed_many_times_goes_on_to_the_same_file(
+    method: str, n_kills: int, tmp_path: Path
+) -> None:
+    assert_unharmed(run_killed(tmp_path, method, n_kills), n_kills)
+
+
+@pytest.mark.slow
+def test_the_command_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
+    """Ctrl-C as a terminal sends it, in the middle of a fit of some seconds."""
+    path = tmp_path / "checkpoint"
+    command = [sys.executable, "-m", "unseen", "fit", "digits", "--set", "training__max_iter=300",
+               "-o", str(tmp_path / "m"), "--checkpoint", str(path)]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(1200):
+            if path.exists() or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert f"Stopped; the same command goes on from {path}" in err
+    assert "Traceback" not in err
+    assert path.exists()
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_fit_on_pairs_goes_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = make_pairs(12, 30, known=0.6, positives=0.3)
+
+    def model() -> JLSE:
+        return small_jlse(n_target_atoms=8)
+
+    whole = saved(model().fit_pairs(pairs.S, pairs.X, pairs.Y), tmp_path)
+    path = tmp_path / "checkpoint"
+    stop = StopsAfter(4)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "note", lambda *a: stop(*a))
+        with pytest.raises(KeyboardInterrupt):
+            model().fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
+    assert path.exists()
+    again = model().fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
+    assert saved(again, tmp_path) == whole
+    flipped = pairs.Y.copy()
+    flipped[flipped != 0] *= -1
+    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+        model().fit_pairs(pairs.S, pairs.X, flipped, checkpoint=path)
