@@ -119,7 +119,7 @@ def test_a_misspelt_parameter(kind: Any) -> None:
 @BOTH
 def test_clone_keeps_the_parameters_alone(kind: Any) -> None:
     copy: Any = clone(kind(center=False).fit(X))
-    assert copy.get_params() == {"center": False, "unit_length": True}
+    assert copy.get_params() == {**kind().get_params(), "center": False}
     assert not hasattr(copy, "scaling_")
     assert repr(copy) == f"{kind.__name__}(center=False)"
 
@@ -137,3 +137,32 @@ def test_names_of_columns_stay() -> None:
     frame = pandas.DataFrame(X, columns=list("abcde"))
     scaled: Any = RowScaler().set_output(transform="pandas").fit_transform(frame)
     assert list(scaled.columns) == list("abcde")
+
+
+def test_powers_keep_signs_and_tables_of_zeros_and_ones() -> None:
+    plain = ClassScaler(center=False, unit_length=False)
+    root = clone(plain).set_params(power=0.5).fit(X).transform(NEW)
+    np.testing.assert_allclose(root * np.abs(root), NEW, atol=1e-12)
+    binary = (X > 0).astype(float)
+    np.testing.assert_array_equal(clone(plain).set_params(power=0.3).fit_transform(binary), binary)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_what_seen_classes_cannot_have_is_left_out(center: bool) -> None:
+    """Against least squares: the nearest point to a description among all mixtures of seen ones."""
+    seen = X[:3]
+    plain = ClassScaler(center=center, power=0.7).fit(seen)
+    found = ClassScaler(center=center, power=0.7, in_span=True).fit(seen).transform(NEW)
+    atoms = plain.transform(seen).T
+    mixture = np.linalg.lstsq(atoms, plain.transform(NEW).T, rcond=1e-6)[0]
+    np.testing.assert_allclose(found, (atoms @ mixture).T, atol=1e-10)
+    whole = ClassScaler(center=center, in_span=True).fit(X)
+    np.testing.assert_allclose(
+        whole.transform(NEW), ClassScaler(center=center).fit(X).transform(NEW)
+    )
+
+
+@pytest.mark.parametrize("bad", [0, -1, np.nan, "half", True])
+def test_a_power_is_a_positive_number(bad: Any) -> None:
+    with pytest.raises(InputError, match="power must"):
+        ClassScaler(power=bad).fit(X)

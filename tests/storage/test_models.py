@@ -19,7 +19,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import unseen
-from unseen import ESZSL, ClassTable, InputError, RowScaler, make_zero_shot
+from unseen import ESZSL, ClassScaler, ClassTable, InputError, RowScaler, make_zero_shot
 from unseen.estimators import METHODS, available
 from unseen.storage.models import FORMAT
 from unseen.support.parts import Part
@@ -181,7 +181,7 @@ def test_parts_are_kept_as_words(tmp_path: Path) -> None:
     ESZSL(row_scaler=RowScaler(center=False)).fit(X, y, classes=table).save(tmp_path / "model")
     parameters = manifest_of(tmp_path / "model")["parameters"]
     assert parameters["row_scaler"] == {"row scaler": {"center": False, "unit_length": True}}
-    usual = {"class scaler": {"center": True, "unit_length": True}}
+    usual = {"class scaler": ClassScaler().get_params()}
     assert parameters["class_scaler"] == {"default": usual}
     assert unseen.load(tmp_path / "model").class_scaler is None
 

@@ -79,6 +79,7 @@ def test_nested_parameters_are_listed_while_the_part_is_none() -> None:
     assert nested == {
         "row_scaler__center": True, "row_scaler__unit_length": True,
         "class_scaler__center": True, "class_scaler__unit_length": True,
+        "class_scaler__power": 1.0, "class_scaler__in_span": False,
     }  # fmt: skip
     assert not any("__" in name for name in ESZSL().get_params(deep=False))
     assert not any(name.startswith("class_scaler") for name in DAP().get_params())

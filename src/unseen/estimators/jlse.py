@@ -75,7 +75,7 @@ class JLSE(LatentClassifier):
         "training": TRAINING,
         "testing": Part(Algorithm4, TESTING),
         "row_scaler": Part(RowScaler),
-        "class_scaler": Part(lambda: ClassScaler(center=False)),
+        "class_scaler": Part(lambda: ClassScaler(center=False, power=0.7, in_span=True)),
     }
     # By what a default is divided and multiplied for the range that `tune` draws from.
     _ranges: ClassVar[Mapping[str, float]] = {

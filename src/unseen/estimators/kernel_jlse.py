@@ -38,6 +38,7 @@ class KernelJLSE(JLSE):
     _parts: ClassVar[Mapping[str, Part]] = {
         **JLSE._parts,
         "testing": Part(lambda: Algorithm4(offset=0.3), TESTING),
+        "class_scaler": Part(lambda: ClassScaler(center=False, power=0.7)),
     }
     _ranges: ClassVar[Mapping[str, float]] = {**JLSE._ranges, "kernel_width": 3.0}
     _link = "margin"

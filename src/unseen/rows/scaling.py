@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -85,27 +85,55 @@ class RowScaling:
 
 @dataclass(frozen=True)
 class ClassScaling:
-    """s -> (s - mean) / |s - mean|, each of the two parts only if asked for.
+    """s -> V V' (t - mean) / |t - mean| with t = sign(s) |s|^power, each part only if asked for.
 
-    `mean` (d_s) is that of the descriptions of the seen classes.
+    `mean` (d_s) is that of the descriptions of the seen classes; the columns of `span` = V
+    (d_s x rank) are an orthonormal basis of theirs, scaled.
     """
 
     unit_length: bool
     mean: np.ndarray | None
+    power: float = 1.0
+    span: np.ndarray | None = None
 
     @classmethod
-    def fit(cls, S: np.ndarray, unit_length: bool, center: bool) -> ClassScaling:
-        """Learn the mean of the descriptions S (C x d_s) of the seen classes."""
-        return cls(unit_length, S.mean(axis=0) if center else None)
+    def fit(
+        cls,
+        S: np.ndarray,
+        unit_length: bool,
+        center: bool,
+        power: float = 1.0,
+        in_span: bool = False,
+    ) -> ClassScaling:
+        """Learn from the descriptions S (C x d_s) of the seen classes."""
+        mean = _signed_power(S, power).mean(axis=0) if center else None
+        scaling = cls(unit_length, mean, power)
+        return replace(scaling, span=_row_basis(scaling(S))) if in_span else scaling
 
     def __call__(self, S: np.ndarray) -> np.ndarray:
         """Scaled descriptions; one equal to the mean becomes zero."""
-        scaled = S if self.mean is None else S - self.mean
-        return unit_rows(scaled) if self.unit_length else scaled
+        scaled = _signed_power(S, self.power)
+        scaled = scaled if self.mean is None else scaled - self.mean
+        scaled = unit_rows(scaled) if self.unit_length else scaled
+        return scaled if self.span is None else (scaled @ self.span) @ self.span.T
 
     def check(self, n_columns: int) -> None:
         """An error unless the parts fit to descriptions so wide."""
         _check_scaling(self, n_columns)
+        check_positive(self.power, "the power of its descriptions")
+        span = self.span
+        if span is not None and not (is_float_array(span, 2) and span.shape[0] == n_columns):
+            raise InputError(f"its scaling is not for descriptions of {n_columns} columns")
+
+
+def _signed_power(S: np.ndarray, power: float) -> np.ndarray:
+    return S if power == 1 else np.sign(S) * np.abs(S) ** power
+
+
+def _row_basis(S: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the space that the rows of S span, as columns."""
+    _, sizes, directions = np.linalg.svd(S, full_matrices=False)
+    return np.ascontiguousarray(directions[sizes > 1e-6 * max(sizes[0], 1e-300)].T)
 
 
 def _check_scaling(scaling: RowScaling | ClassScaling, n_columns: int) -> None:
@@ -123,7 +151,7 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
 
     def _check_parameters(self) -> None:
         for name, value in self.get_params().items():
-            if not isinstance(value, (bool, np.bool_)):
+            if name != "power" and not isinstance(value, (bool, np.bool_)):
                 raise InputError(f"{name} must be True or False, not {value!r}")
 
     def __sklearn_tags__(self) -> Any:
@@ -181,7 +209,7 @@ class RowScaler(_Scaler):
 
 
 class ClassScaler(_Scaler):
-    """Scales class descriptions: s -> (s - mean) / |s - mean|.
+    """Scales class descriptions: s -> (t - mean) / |t - mean| with t = sign(s) |s|^power.
 
     A description equal to the mean becomes zero.
 
@@ -189,6 +217,10 @@ class ClassScaler(_Scaler):
     ----------
     center : take off the mean of the descriptions of the seen classes.
     unit_length : scale each description to length one, after that.
+    power : below one it brings large entries nearer to small ones; tables of zeros and ones stay
+        as they are.
+    in_span : leave out, last of all, what no mixture of seen classes can have: the part outside
+        the space that their descriptions span.
 
     Attributes
     ----------
@@ -198,9 +230,21 @@ class ClassScaler(_Scaler):
     [[0.6, 0.8]]
     """
 
-    def __init__(self, center: bool = True, unit_length: bool = True) -> None:
+    def __init__(
+        self,
+        center: bool = True,
+        unit_length: bool = True,
+        power: float = 1.0,
+        in_span: bool = False,
+    ) -> None:
         self.center = center
         self.unit_length = unit_length
+        self.power = power
+        self.in_span = in_span
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.power, "power")
 
     def fit(self, S: Any, y: Any = None) -> Self:
         """Learn from the descriptions S (C x d_s) of the seen classes."""
@@ -217,7 +261,9 @@ class ClassScaler(_Scaler):
     def learn(self, S: np.ndarray) -> ClassScaling:
         """What `fit` learns, leaving the scaler as it is."""
         self._check_parameters()
-        return ClassScaling.fit(S, bool(self.unit_length), bool(self.center))
+        return ClassScaling.fit(
+            S, bool(self.unit_length), bool(self.center), float(self.power), bool(self.in_span)
+        )
 
 
 def float_types(X: Any) -> Any:

@@ -305,7 +305,7 @@ def fit_source_codes_with_pairs(
     fit_weight=None,
     s_sq=None,
     tol=1e-3,
-    max_rounds=100,
+    max_rounds=300,
     state=None,
     random_state=0,
 ):
