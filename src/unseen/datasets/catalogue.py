@@ -105,16 +105,18 @@ class Entry(NamedTuple):
     path: Path | None
 
 
-def data_folder() -> Path | None:
-    """The folder of benchmark data: UNSEEN_DATA, else ../shared/data beside a clone, else none."""
+def data_folder() -> Path:
+    """The folder of benchmark data: the one that UNSEEN_DATA names, else ~/.cache/unseen.
+
+    The latter need not exist.
+    """
     given = os.environ.get("UNSEEN_DATA")
-    if given:
-        folder = Path(given).resolve()
-        if not folder.is_dir():
-            raise InputError(f"UNSEEN_DATA names {folder}, which is not a folder")
-        return folder
-    beside = (Path(__file__).resolve().parents[3] / ".." / "shared" / "data").resolve()
-    return beside if beside.is_dir() else None
+    if not given:
+        return Path.home() / ".cache" / "unseen"
+    folder = Path(given).resolve()
+    if not folder.is_dir():
+        raise InputError(f"UNSEEN_DATA names {folder}, which is not a folder")
+    return folder
 
 
 def entries() -> Iterator[Entry]:
@@ -196,19 +198,16 @@ def _find(benchmark: Benchmark, variant: str) -> Path | None:
 
 def _folders(benchmark: Benchmark) -> Iterator[Path]:
     root = data_folder()
-    if root is not None:
-        for place in (root, root / "xlsa17" / "data", root / "data"):
-            for name in benchmark.folders:
-                if (place / name).is_dir():
-                    yield place / name
+    for place in (root, root / "xlsa17" / "data", root / "data"):
+        for name in benchmark.folders:
+            if (place / name).is_dir():
+                yield place / name
 
 
 def _absent(name: str, benchmark: Benchmark, variant: str) -> str:
-    root = data_folder()
-    place = "UNSEEN_DATA is not set" if root is None else f"it is not below {root}"
     file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
     return (
-        f"data set {name!r} ({benchmark.what}) cannot be opened: {place}; put it into a folder "
-        f"{benchmark.folders[0]}{file} below the folder that UNSEEN_DATA names; 'unseen datasets' "
-        "says where to get it"
+        f"data set {name!r} ({benchmark.what}) cannot be opened: it is not below {data_folder()}; "
+        f"put it into a folder {benchmark.folders[0]}{file} there, or set UNSEEN_DATA to the "
+        "folder that holds it; 'unseen datasets' says where to get it"
     )
