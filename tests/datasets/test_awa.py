@@ -247,7 +247,7 @@ def test_a_slip_is_one_sentence_that_names_the_place(tmp_path, spoil, message):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda f: write_matrix(f / "AwA2-features.txt", X[:-1]), "are not 7 numbers each for 30"),
+        (lambda f: write_matrix(f / "AwA2-features.txt", X[:-1]), "has 29 lines for 30 labels"),
         (lambda f: write_matrix(f / "AwA2-features.txt", [*X, X[0]]), "more lines than the 30"),
         (lambda f: write_text(f / "AwA2-features.txt", ["1 2 x"] * 30), "are not 3 numbers each"),
         (lambda f: (f / "AwA2-labels.txt").unlink(), r"AwA2-labels.txt does not exist"),

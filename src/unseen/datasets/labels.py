@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.datasets.spelling import Spellings
 from unseen.errors import InputError
 
 
@@ -20,22 +19,6 @@ def label_names(labels: np.ndarray, names: np.ndarray, where: Path) -> np.ndarra
             f"{names.size} classes of the table; labels run from 1 to {names.size}"
         )
     return names[labels - 1]
-
-
-def names_in_paths(paths: np.ndarray, table: Spellings) -> np.ndarray:
-    """The class that the folder of each image names, empty where it names none.
-
-    A class may span folders, as `temple/south_asia` does, so the longest end that is a name counts.
-    """
-    folders = [str(path).replace("\\", "/").rpartition("/")[0] for path in paths]
-    found = {folder: _class_of(folder, table) for folder in set(folders)}
-    return np.array([found[folder] for folder in folders], dtype=str)
-
-
-def _class_of(folder: str, table: Spellings) -> str:
-    parts = folder.split("/")
-    ends = ("/".join(parts[k:]) for k in range(len(parts)))
-    return next((name for name in map(table.find, ends) if name), "")
 
 
 def settle_labels(

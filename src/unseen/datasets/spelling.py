@@ -75,3 +75,19 @@ def read_numbered(path: Path) -> np.ndarray:
 def read_names(path: Path, table: Spellings, notes: list[str]) -> np.ndarray:
     """Names of classes, one a line, in the spelling of the table."""
     return table.match((line for line in files.read_lines(path) if line), path, notes)
+
+
+def names_in_paths(paths: np.ndarray, table: Spellings) -> np.ndarray:
+    """The class that the folder of each image names, empty where it names none.
+
+    A class may span folders, as `temple/south_asia` does, so the longest end that is a name counts.
+    """
+    folders = [str(path).replace("\\", "/").rpartition("/")[0] for path in paths]
+    found = {folder: _class_of(folder, table) for folder in set(folders)}
+    return np.array([found[folder] for folder in folders], dtype=str)
+
+
+def _class_of(folder: str, table: Spellings) -> str:
+    parts = folder.split("/")
+    ends = ("/".join(parts[k:]) for k in range(len(parts)))
+    return next((name for name in map(table.find, ends) if name), "")
