@@ -195,7 +195,7 @@ def test_error_names_what_is_wrong(make, message):
 # ---------------------------------------------------------------- using it
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.permutations(range(6)), st.lists(st.integers(0, 5), min_size=1, max_size=30), st.data())
 def test_rows_and_select_follow_names_in_any_order(order, labels, data):
     description = {f"class {i}": [i, i**2] for i in range(6)}

@@ -39,11 +39,13 @@ def folder(tmp_path) -> Path:
 # ---------------------------------------------------------------- what can be read
 
 
-@pytest.mark.parametrize("classes", CLASS_FILES)
 @pytest.mark.parametrize("labels", LABEL_FILES)
 @pytest.mark.parametrize("features", FEATURES)
-def test_every_combination_of_files_is_the_same_data_set(tmp_path, features, labels, classes):
-    for write in (FEATURES[features], LABEL_FILES[labels], CLASS_FILES[classes]):
+def test_every_combination_of_files_is_the_same_data_set(tmp_path, features, labels):
+    """Class tables are read by themselves: each kind takes its turn beside the others."""
+    turn = [*FEATURES].index(features) + [*LABEL_FILES].index(labels)
+    classes = [*CLASS_FILES.values()][turn % len(CLASS_FILES)]
+    for write in (FEATURES[features], LABEL_FILES[labels], classes):
         write(tmp_path)
     check_is_animals(read_dataset(tmp_path))
 
@@ -295,11 +297,11 @@ def test_real_birds_from_public_files(tmp_path, data_folder):
     arrays = np.load(source / "efflite0.npz")
     lines = (source / "CUB_200_2011" / "classes.txt").read_text().split("\n")
     names = np.array([line.split()[1] for line in lines if line])
-    np.save(tmp_path / "features.npy", arrays["features"])
+    np.save(tmp_path / "features.npy", arrays["features"][:, :16])
     np.save(tmp_path / "labels.npy", names[arrays["labels"].ravel() - 1])
     shutil.copy(source / "att_splits.mat", tmp_path / "classes.mat")
     shutil.copy(source / "ps_testclasses.txt", tmp_path / "unseen.txt")
     data = read_dataset(tmp_path)
-    assert data.X.shape == (11_788, 1280)
+    assert data.X.shape == (11_788, 16)
     assert (data.seen.size, data.unseen.size, data.unseen_rows.size) == (150, 50, 2967)
     assert data.classes == ClassTable.read(source / "att_splits.mat")

@@ -37,7 +37,7 @@ from unseen.errors import MissingExtraError
 
 ANY_ORDER = st.permutations(range(5))
 IN_TMP = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -234,7 +234,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("features", "splits", "message"), SLIPS)
-@pytest.mark.parametrize("version", ["5", "7.3"])
+@pytest.mark.parametrize("version", ["5", pytest.param("7.3", marks=pytest.mark.slow)])
 def test_a_slip_is_one_sentence_that_names_the_place(tmp_path, features, splits, message, version):
     folder = write_xlsa17(tmp_path, version, feature_content(**features), split_content(**splits))
     with pytest.raises(InputError, match=message) as caught:
