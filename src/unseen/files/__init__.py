@@ -11,6 +11,7 @@ from unseen.files.reading import (
     read_npz,
     sha256,
     shapes,
+    whole,
 )
 from unseen.files.writing import writing
 
@@ -25,5 +26,6 @@ __all__ = [
     "read_npz",
     "sha256",
     "shapes",
+    "whole",
     "writing",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError, counted, require
-from unseen.files import checked_path, not_utf8
+from unseen.files import checked_path, not_utf8, whole
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # What the column of labels may be called, where a table may hold labels.
@@ -190,12 +190,8 @@ def _parquet_frame(path: Path) -> Any:
     """The columns of the file, and its index if it has a name or holds text."""
     pandas = require("pandas", "data", f"reading {path.name}")
     require("pyarrow", "data", f"reading {path.name}")
-    try:
+    with whole(path, ".parquet"):
         frame = pandas.read_parquet(path)
-    except Exception as error:
-        raise InputError(
-            f"{path} is not a whole .parquet file, it may be truncated ({type(error).__name__})"
-        ) from error
     if frame.index.name is not None or _holds_words(frame.index):
         frame = frame.reset_index()
     if frame.empty:
