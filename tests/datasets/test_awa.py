@@ -93,7 +93,7 @@ def test_the_numbering_of_classes_changes_no_row(tmp_path, order, columns):
     assert_is_animals(data, plain)
     if columns != order:
         assert noted(data, "classes in another order than classes.txt: matched by name")
-    assert noted(data, "att_splits.mat spells 5 class names its own way")
+    assert noted(data, "att_splits.mat spells 5 class names differently")
 
 
 @IN_TMP
@@ -215,7 +215,7 @@ def text(name, *lines):
 
 
 SLIPS = [
-    (text("classes.txt", "1 ox", "1 rat"), r"classes.txt, line 2: number 1 stands there twice"),
+    (text("classes.txt", "1 ox", "1 rat"), r"classes.txt, line 2: number 1 appears twice"),
     (text("classes.txt", "1 ox", "3 rat"), r"classes.txt: .* from 1 to 2, 2 is missing"),
     (text("classes.txt", "1 ox", "rat"), r"classes.txt, line 2: 'rat' is not a number and a name"),
     (text("classes.txt", "1 ox", "2 rat"), r"features.npz: label 5 .* outside the 2 classes"),

@@ -245,7 +245,7 @@ def test_feature_tables_take_numbered_columns_and_refuse_slips(tmp_path):
     path.write_text("name,3,7\na,1,2")
     assert read_table(path).columns == ("3", "7")
     for text, message in (
-        ("f0,f1\nn/a,1\n2,3", "'f0' begins with 'n/a' and goes on with numbers such as '2'"),
+        ("f0,f1\nn/a,1\n2,3", "'f0' begins with 'n/a' but later has numbers such as '2'"),
         ("1.5\n2.5", "begins with numbers"),
         ("0,1\n2,3", "begins with numbers"),
     ):

@@ -26,7 +26,7 @@ from unseen.errors import InputError, listed, naming, nearest, require
 
 
 class ClassTable:
-    """Side information of classes: one named row a class, the source domain of the paper.
+    """Side information of classes: one named row per class, the source domain of the paper.
 
     Row c of `vectors` (C x d_s) describes the class `names[c]`; `attributes` names the columns.
     Labels meet rows by name, never by position. A table never changes after it is made.
@@ -120,7 +120,7 @@ class ClassTable:
             names, frame, is_words = frame.iloc[:, 0].tolist(), frame.iloc[:, 1:], is_words[1:]
         if any(is_words):
             words = listed(frame.columns[is_words])
-            raise InputError(f"the class table has columns that hold no numbers: {words}")
+            raise InputError(f"the class table has columns that do not hold numbers: {words}")
         numbered = type(frame.columns).__name__ == "RangeIndex"
         attributes = None if numbered else frame.columns.tolist()
         return cls(names, frame.to_numpy(dtype=np.float64, na_value=np.nan), attributes)
@@ -306,7 +306,7 @@ class ClassTable:
         common = [name for name in other.names.tolist() if name in self]
         for name in common:
             if not np.allclose(self.vector(name), other.vector(name)):
-                raise InputError(f"class {name!r} is known already, with another description")
+                raise InputError(f"class {name!r} is known already, with a different description")
         if len(common) == other.n_classes:
             return self
         other = other.drop(common)

@@ -27,7 +27,7 @@ def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
         raise InputError("the class table is empty: it has no class at all")
     if array.ndim != 2 or array.shape[0] != names.size:
         raise InputError(
-            f"the class table needs one vector a class: {names.size} names, vectors of shape "
+            f"the class table needs one vector per class: {names.size} names, vectors of shape "
             f"{array.shape}"
         )
     if array.shape[1] == 0:

@@ -61,19 +61,19 @@ def read_att_splits(path: Path, notes: list[str]) -> SplitFile:
 
 
 def _descriptions(content: Mapping[str, np.ndarray], path: Path, notes: list[str]) -> np.ndarray:
-    """One row a class; `original_att` where it is there, as `att` has lost its lengths."""
+    """One row per class; `original_att` where it is there, as `att` has lost its lengths."""
     if "original_att" not in content:
         vectors = np.asarray(files.pick(dict(content), ("att",), path, "class vectors")).T
         if _is_unit(vectors):
             notes.append(
-                f"{path.name} has only att, scaled to length 1 a class: raw values are lost"
+                f"{path.name} has only att, scaled to length 1 per class: raw values are lost"
             )
         return vectors
     raw = np.asarray(content["original_att"]).T
     scaled = np.asarray(content["att"]).T if "att" in content else None
     if scaled is not None and _is_unit(scaled) and not _is_unit(raw):
         notes.append(
-            f"{path.name}: att is scaled to length 1 a class, so the raw original_att is read"
+            f"{path.name}: att is scaled to length 1 per class, so the raw original_att is read"
         )
     return raw
 
@@ -91,7 +91,7 @@ def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
         if common.size:
             raise InputError(
                 f"{first} and {second} have {counted(common.size, 'row')} in common, the first is "
-                f"number {common[0] + 1}: rows to train and to test on must be apart"
+                f"number {common[0] + 1}: training and test rows must not overlap"
             )
     tested = np.concatenate([rows["test_seen_loc"], rows["test_unseen_loc"]])
     for name in _TUNING:

@@ -205,7 +205,7 @@ def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings) -> None:
 
 
 def _where_unseen(names: np.ndarray, splits: Mapping[str, Split]) -> str:
-    """Which of these classes a split keeps as unseen, where their oddity is measured."""
+    """Which of these classes each split keeps as unseen, and so tests on."""
     found = {split: np.intersect1d(names, unseen) for split, (unseen, _) in splits.items()}
     told = [f"unseen in {split}: {', '.join(some)}" for split, some in found.items() if some.size]
     return "; ".join(told) or "seen in every split"

@@ -40,7 +40,7 @@ def find_features(folder: Path) -> Path:
     if not found:
         raise InputError(
             f"{folder} has no features: put res101.mat there, or features.npz (.npy, .mat) with "
-            "one row an image"
+            "one row per image"
         )
     return found[0]
 
@@ -52,7 +52,7 @@ def _holds_features(path: Path) -> bool:
         return path.stem in ("features", "res101")
     try:
         return any(name in files.shapes(path) for name in _X)
-    except InputError:  # what is wrong with it is said when it is read
+    except InputError:  # reported when it is read
         return True
 
 
@@ -110,7 +110,7 @@ def _read_arrays(path: Path, sources: Sources, outline: bool) -> FeatureRows:
     if is_mat and labels is not None and X.shape[0] != np.size(labels):
         raise InputError(
             f"{path}: features of shape {X.shape[0]} x {X.shape[-1]} for {np.size(labels)} labels; "
-            "one column an image is expected"
+            "one column per image is expected"
         )
     if mean is not None and not outline:
         # Stored centred; the mean goes back on, so that the rows are as they were measured.
@@ -132,7 +132,7 @@ def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
 
 
 def _read_awa2(path: Path, sources: Sources, outline: bool) -> FeatureRows:
-    """A line of numbers an image, with the labels and the file names in two more files."""
+    """A line of numbers per image, with the labels and the file names in two more files."""
     folder, stem = path.parent, path.name.removesuffix("features.txt")
     labels = read_numbers(sources.use_path(folder / f"{stem}labels.txt"))
     images = folder / f"{stem}filenames.txt"
@@ -161,7 +161,7 @@ def _read_lines(path: Path, n_rows: int) -> np.ndarray:
 
 
 def read_numbers(path: Path) -> np.ndarray:
-    """Whole numbers from a text file, one a line; of two on a line the second is meant."""
+    """Whole numbers from a text file, one per line; of two on a line the second is meant."""
     values = read_matrix(path)
     with naming(path):
         return whole_numbers(values[:, -1], "numbers")

@@ -262,7 +262,7 @@ class _Folder(_Own):
             odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
         if read.unused:
             odd.append(
-                f"{path.name} has column {listed(read.unused)}, which the features have not: "
+                f"{path.name} has column {listed(read.unused)}, which the features lack: "
                 "labels are taken in their order"
             )
 
@@ -290,16 +290,16 @@ class _Folder(_Own):
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
-    """Names of classes, one a line, all of which the table describes."""
+    """Names of classes, one per line, all of which the table describes."""
     lines = files.read_lines(path) if path.stat().st_size else []
     names = {number: line for number, line in enumerate(lines, start=1) if line}
     if not names:
-        raise InputError(f"{path} names no class; name classes in it, one a line, or delete it")
+        raise InputError(f"{path} names no class; name classes in it, one per line, or delete it")
     for number, name in names.items():
         if table is None or name in table:
             continue
         if any(part.strip() in table for part in name.split(",")):
-            raise InputError(f"{path}, line {number}: write one name a line, without commas")
+            raise InputError(f"{path}, line {number}: write one name per line, without commas")
         hint = nearest(name, table.names.tolist())
         raise InputError(f"{path}, line {number}: class {name!r} has no line in the table{hint}")
     return np.array(list(names.values()), dtype=str)

@@ -96,7 +96,7 @@ def _label_to_name(labels: np.ndarray, in_paths: np.ndarray | None, where: Path)
 
 
 def note_order(columns: np.ndarray, order: np.ndarray, source: str, notes: list[str]) -> None:
-    """Say aloud where label numbers and the columns of the class table part ways."""
+    """Note where label numbers do not follow the columns of the class table."""
     differ = np.flatnonzero(columns != order)
     if differ.size:
         k = int(differ[0])

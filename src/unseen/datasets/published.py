@@ -70,7 +70,7 @@ class Published(Sources):
 def class_means(
     y: np.ndarray, per_image: np.ndarray, attributes: np.ndarray, where: Path
 ) -> ClassTable:
-    """A table with one row a class: the mean of the attributes (N x d) of its images."""
+    """A table with one row per class: the mean of the attributes (N x d) of its images."""
     if per_image.ndim != 2 or per_image.shape != (y.size, attributes.size):
         raise InputError(
             f"{where} has attributes of shape {per_image.shape} for {y.size} images and "

@@ -37,7 +37,7 @@ class Spellings:
         return name if name in self._exact else self._by_form.get(canonical(name))
 
     def match(self, names: Iterable[str], where: Path, notes: list[str]) -> np.ndarray:
-        """The table's spelling of each name; other spellings are noted, strangers refused."""
+        """The table's spelling of each name; other spellings are noted, unknown names refused."""
         found, respelled = [], []
         for name in map(str, names):
             known = self.find(name)
@@ -50,7 +50,7 @@ class Spellings:
         if respelled:
             name, known = respelled[0]
             notes.append(
-                f"{where.name} spells {len(respelled)} class names its own way, as {name!r} for "
+                f"{where.name} spells {len(respelled)} class names differently, as {name!r} for "
                 f"{known!r}: matched without regard to numbers, signs and capitals"
             )
         return np.array(found, dtype=str)
@@ -64,7 +64,7 @@ def read_numbered(path: Path) -> np.ndarray:
         if not number.isdecimal() or not name.strip():
             raise InputError(f"{path}, line {place}: {line[:40]!r} is not a number and a name")
         if int(number) in found:
-            raise InputError(f"{path}, line {place}: number {number} stands there twice")
+            raise InputError(f"{path}, line {place}: number {number} appears twice")
         found[int(number)] = name.strip()
     if sorted(found) != list(range(1, len(found) + 1)):
         gap = next(n for n in range(1, len(found) + 1) if n not in found)
@@ -73,7 +73,7 @@ def read_numbered(path: Path) -> np.ndarray:
 
 
 def read_names(path: Path, table: Spellings, notes: list[str]) -> np.ndarray:
-    """Names of classes, one a line, in the spelling of the table."""
+    """Names of classes, one per line, in the spelling of the table."""
     return table.match((line for line in files.read_lines(path) if line), path, notes)
 
 

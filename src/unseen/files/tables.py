@@ -61,8 +61,8 @@ def column_names(path: Path) -> list[str]:
 
 
 # -- text cells ---------------------------------------------------------------------------------
-# The csv module and not pandas, which is in an extra, and which tells neither the line and column
-# of a cell that is no number nor the line that has too few cells.
+# The csv module and not pandas, which is in an extra, and which names neither the line and column
+# of a cell that is not a number nor the line that has too few cells.
 
 
 @contextmanager
@@ -160,12 +160,12 @@ def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
 
 
 def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
-    """A column that begins with text is text to its end; a number in it betrays a slip."""
+    """A column that begins with text is text to its end; a number in it is a slip."""
     number = next((cell for cell in cells if _is_number(cell)), None)
     if number is not None:
         raise InputError(
-            f"{path}: column {column!r} begins with {str(cells[0])!r} and goes on with numbers "
-            f"such as {str(number)!r}; a column holds numbers or text, not both"
+            f"{path}: column {column!r} begins with {str(cells[0])!r} but later has numbers such "
+            f"as {str(number)!r}; a column holds numbers or text, not both"
         )
 
 
@@ -222,7 +222,7 @@ def _read_parquet(
         _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
         for c in words
     }
-    # An index that does not merely count tells the rows, as frames that were shuffled keep theirs.
+    # An index that is no plain count identifies the rows: frames that were shuffled keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
     if "index" in row_numbers and "index" not in header and number_rows(index) and not counts:
