@@ -23,7 +23,7 @@ from tests.datasets.writers import (
 from unseen import InputError
 from unseen.datasets import CATALOGUE, data_folder, examine, open_dataset, read_rows
 from unseen.datasets.catalogue import entries
-from unseen.datasets.spelling import Spellings, canonical
+from unseen.datasets.class_names import Spellings, canonical
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from unseen import files
+from unseen.datasets.class_names import Spellings
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, class_means
-from unseen.datasets.spelling import Spellings
 from unseen.errors import InputError, listed
 
 _PARTS = ("apascal_train.txt", "apascal_test.txt", "ayahoo_test.txt")

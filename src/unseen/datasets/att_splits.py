@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from unseen import files
+from unseen.datasets.class_names import Spellings, read_names
 from unseen.datasets.dataset import Split
 from unseen.datasets.feature_file import whole_numbers
 from unseen.datasets.published import NO_ROWS, Published
-from unseen.datasets.spelling import Spellings, read_names
 from unseen.errors import InputError, counted, listed, naming
 
 Unknown = Literal["mean", "keep"]

@@ -15,11 +15,10 @@ from unseen.datasets.att_splits import (
     proposed_split,
     split_file,
 )
+from unseen.datasets.class_names import Spellings, label_names, read_numbered
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import read_matrix
-from unseen.datasets.labels import label_names
 from unseen.datasets.published import Published, existing_pictures
-from unseen.datasets.spelling import Spellings, read_numbered
 from unseen.errors import InputError
 
 _MATRICES = ("predicate-matrix-continuous.txt", "predicate-matrix-binary.txt")

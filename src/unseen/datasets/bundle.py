@@ -12,10 +12,10 @@ import numpy as np
 from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.att_splits import Unknown, fill_unknown
+from unseen.datasets.class_names import Spellings, names_in_paths
 from unseen.datasets.dataset import Split, ZeroShotDataset, check_features
 from unseen.datasets.feature_file import FeatureRows, stand_in, whole_numbers
 from unseen.datasets.published import NO_ROWS, Published, existing_pictures
-from unseen.datasets.spelling import Spellings, names_in_paths
 from unseen.errors import InputError, counted, listed, naming
 
 _TABLES = {
@@ -31,10 +31,7 @@ def is_bundle(path: Path) -> bool:
     """Does a file have the class names of a bundle, and descriptions or splits beside them?"""
     if path.suffix != ".npz" or not path.is_file():
         return False
-    try:
-        names = files.shapes(path)
-    except InputError:
-        return False
+    names = files.array_names(path)
     if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
         return False
     return any(name.startswith(("attributes_", _UNSEEN)) for name in names)

@@ -14,11 +14,16 @@ from unseen.datasets.att_splits import (
     proposed_split,
     split_file,
 )
+from unseen.datasets.class_names import (
+    Spellings,
+    label_names,
+    names_in_paths,
+    note_order,
+    read_numbered,
+)
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.feature_file import read_matrix, read_numbers
-from unseen.datasets.labels import label_names, note_order
 from unseen.datasets.published import NO_ROWS, Published, existing_pictures
-from unseen.datasets.spelling import Spellings, names_in_paths, read_numbered
 from unseen.errors import InputError
 
 # Feature files in circulation whose images are in another order within each class.

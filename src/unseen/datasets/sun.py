@@ -9,9 +9,9 @@ import numpy as np
 
 from unseen import files
 from unseen.datasets.att_splits import original_split, proposed_split, split_file
+from unseen.datasets.class_names import Spellings
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import NO_ROWS, Published, class_means, existing_pictures
-from unseen.datasets.spelling import Spellings
 from unseen.errors import InputError
 
 # The ten scenes that early work kept as unseen (Jayaraman and Grauman, 2014), the paper's 707 / 10.

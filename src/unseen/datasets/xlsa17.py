@@ -8,10 +8,9 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.datasets.att_splits import Unknown, exact_split, fill_unknown, read_att_splits
+from unseen.datasets.class_names import Spellings, names_in_paths, read_numbered, settle_labels
 from unseen.datasets.dataset import ZeroShotDataset
-from unseen.datasets.labels import settle_labels
 from unseen.datasets.published import Published, existing_pictures
-from unseen.datasets.spelling import Spellings, names_in_paths, read_numbered
 from unseen.datasets.sun import sun_original
 from unseen.errors import InputError
 

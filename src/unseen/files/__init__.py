@@ -1,6 +1,7 @@
 """Files that users bring, read with care, and files written whole or not at all."""
 
 from unseen.files.reading import (
+    array_names,
     checked_path,
     mat_strings,
     not_utf8,
@@ -16,6 +17,7 @@ from unseen.files.reading import (
 from unseen.files.writing import writing
 
 __all__ = [
+    "array_names",
     "checked_path",
     "mat_strings",
     "not_utf8",

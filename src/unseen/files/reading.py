@@ -165,6 +165,14 @@ def shapes(path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
         return {name: tuple(shape) for name, shape, _ in scipy.io.whosmat(path)}
 
 
+def array_names(path: Path) -> set[str]:
+    """What the arrays in a .npz or .mat file are called; none if the file cannot be read."""
+    try:
+        return set(shapes(path))
+    except InputError:
+        return set()
+
+
 def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     form = np.lib.format
     readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
