@@ -19,14 +19,9 @@ _BOX = 4
 def read_apy(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
     """Read the objects; aPascal classes are seen, aYahoo classes are unseen.
 
-    A class is described by the mean of its objects' attributes. Rows of apascal_test.txt are kept
-    for testing seen classes.
-
-    Parameters
-    ----------
-    folder : holds the three lists of objects, attribute_names.txt and class_names.txt.
-    features : the feature file, in the order of the lines of the three lists, one after another.
-    outline : do not read the features, only what describes them.
+    The folder holds three lists of objects, attribute_names.txt and class_names.txt; features are
+    in the order of the lines of the three lists, one after another. A class is described by the
+    mean of its objects' attributes. Rows of apascal_test.txt are kept for testing seen classes.
     """
     data = Published(folder, "aPascal / aYahoo", features, outline)
     attributes = np.array(files.read_lines(data.use("attribute_names.txt")))

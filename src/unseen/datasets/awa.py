@@ -29,12 +29,9 @@ def read_awa(
 ) -> ZeroShotDataset:
     """Read classes, predicates and features; on the original split if it is there.
 
-    Parameters
-    ----------
-    folder : holds classes.txt, predicates.txt and a predicate matrix.
-    features : the feature file, if the folder has more than one; labels are numbers of classes.txt.
-    outline : do not read the features, only what describes them.
-    unknown : what becomes of -1, unknown, in the matrix: the attribute's mean, or kept.
+    The folder holds classes.txt, predicates.txt and a predicate matrix; labels beside the features
+    are numbers of classes.txt. `unknown` says what becomes of -1, unknown, in the matrix: the
+    attribute's mean, or kept.
     """
     data = Published(folder, "Animals with Attributes", features, outline)
     names = read_numbered(data.use("classes.txt"))

@@ -55,13 +55,9 @@ def read_bundle(
 ) -> ZeroShotDataset:
     """Read a bundle, on its split SS if it has one, else on the first that it has.
 
-    Parameters
-    ----------
-    folder : where the bundle lies, with its pictures in `thumbs` or `images`.
-    features : the bundle, if the folder has more than one.
-    outline : do not read the features, only what describes them.
-    unknown : what becomes of -1, unknown, in the class table: the attribute's mean, or kept.
-    values : which class table; where there is no continuous one, the binary one is read.
+    The folder holds the bundle, with its pictures in `thumbs` or `images`. `unknown` says what
+    becomes of -1, unknown, in the class table: the attribute's mean, or kept. `values` chooses the
+    class table; where there is no continuous one, the binary one is read.
     """
     path = find_bundle(folder) if features is None else features
     bundle = _Bundle(folder, path, outline)

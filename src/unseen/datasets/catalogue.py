@@ -128,17 +128,12 @@ def entries() -> Iterator[Entry]:
             yield Entry(name, benchmark, _find(benchmark, variant))
 
 
-def is_known(name: str) -> bool:
-    """Is this the name of a catalogued data set, in upper or lower case?"""
-    return _parse(name) is not None
-
-
 def open_benchmark(name: str) -> ZeroShotDataset:
     """A data set by the name of the catalogue, as "CUB vgg_fc7", "cub/efflite0" or "AWA1"."""
-    parsed = _parse(name)
-    if parsed is None:
-        raise InputError(f"no data set {name!r}; known are {listed(e.name for e in entries())}")
-    benchmark, variant = parsed
+    known = find_benchmark(name)
+    if known is None:
+        raise InputError(f"no data set {name!r}; known are {listed(b.name for b in CATALOGUE)}")
+    benchmark, variant = known
     path = _find(benchmark, variant)
     if path is None:
         file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
@@ -184,7 +179,8 @@ def split_file_facts(path: Path) -> dict[str, int]:
     return {"rows": rows, "attributes": sizes["att"][0], "classes": sizes["att"][1]}
 
 
-def _parse(name: str) -> tuple[Benchmark, str] | None:
+def find_benchmark(name: str) -> tuple[Benchmark, str] | None:
+    """The data set of a name, in upper or lower case, and the features that are asked for."""
     first, _, variant = re.sub(r"[\s/]+", " ", name.strip()).partition(" ")
     for benchmark in CATALOGUE:
         if first.casefold() == benchmark.name.casefold():

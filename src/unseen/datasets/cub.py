@@ -33,12 +33,8 @@ _OTHER_ORDER = ("vgg_fc7",)
 def read_cub(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
     """Read the birds; features are in the order of images.txt.
 
-    Parameters
-    ----------
-    folder : holds classes.txt, images.txt and image_class_labels.txt, or the folder CUB_200_2011
-        with them; att_splits.mat beside them brings the proposed split.
-    features : the feature file, if the folder has more than one.
-    outline : do not read the features, only what describes them.
+    The folder holds classes.txt, images.txt and image_class_labels.txt, or the folder CUB_200_2011
+    with them; att_splits.mat beside them brings the proposed split.
     """
     data = Published(folder, "Caltech-UCSD Birds 200-2011", features, outline)
     text = "CUB_200_2011/" if data.has("CUB_200_2011/classes.txt") else ""

@@ -21,7 +21,10 @@ _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """A reader, the files of which one tells its folders from others, and how to find features."""
+    """A reader, the files any of which marks its folders, and how to find the feature file.
+
+    A reader takes the folder, the feature file and whether an outline is enough, see `Published`.
+    """
 
     read: Callable[..., ZeroShotDataset]
     markers: tuple[str, ...]

@@ -21,9 +21,15 @@ _PICTURES = ("images", "JPEGImages", "thumbs")
 
 
 class Published(Sources):
-    """The folder of a published data set, its feature file, and notes on what was noticed.
+    """The folder of a published data set, and notes on what was noticed while reading it.
 
-    An outline has no features, only what describes them, and no digests, as they read every byte.
+    Parameters
+    ----------
+    folder : where its files lie.
+    what : what it is called in the first note.
+    features : the feature file, if the folder has more than one.
+    outline : do not read the features, only what describes them; an outline has no digests
+        either, as they read every byte.
     """
 
     def __init__(

@@ -33,12 +33,9 @@ _N_CLASSES = 717
 def read_sun(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
     """Read the scenes; a class is described by the mean of its images' attributes.
 
-    Parameters
-    ----------
-    folder : holds images.mat, attributes.mat and attributeLabels_continuous.mat; the classes of
-        testclasses.txt, if it is there, are unseen in place of the ten of the original protocol.
-    features : the feature file, in the order of images.mat, if the folder has more than one.
-    outline : do not read the features, only what describes them.
+    The folder holds images.mat, attributes.mat and attributeLabels_continuous.mat; features are in
+    the order of images.mat. The classes of testclasses.txt, if it is there, are unseen in place of
+    the ten of the original protocol.
     """
     data = Published(folder, "SUN Attribute", features, outline)
     images = files.mat_strings(_variable(data.use("images.mat"), "images"))

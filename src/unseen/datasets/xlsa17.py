@@ -20,11 +20,8 @@ def read_xlsa17(
 ) -> ZeroShotDataset:
     """Read a folder of the benchmark of Xian et al., on its proposed split.
 
-    Parameters
-    ----------
-    folder : holds att_splits.mat and, unless `features` names another file, res101.mat.
-    outline : do not read the features, only what describes them.
-    unknown : what becomes of -1, unknown, in the class table: the attribute's mean, or kept.
+    The folder holds att_splits.mat and, unless `features` names another file, res101.mat. `unknown`
+    says what becomes of -1, unknown, in the class table: the attribute's mean, or kept.
     """
     data = Published(folder, "the layout of Xian et al.", features, outline)
     path, rows, notes = data.features, data.rows, data.notes
