@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from unseen.classes import ClassTable
 from unseen.classes.names import as_names
@@ -59,6 +58,8 @@ def load_digits_zero_shot(unseen: Iterable[str] = ("one", "two", "five")) -> Zer
     unseen : the digits, by name, that take no part in training; `digit_splits` lists all triples.
         The default are the three whose codes differ most from each other.
     """
+    from sklearn.datasets import load_digits
+
     source: Any = load_digits()
     pixels, digits = source.data, source.target
     return ZeroShotDataset(
