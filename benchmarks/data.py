@@ -1,23 +1,20 @@
-"""The real data sets of the benchmarks, from the folder that UNSEEN_DATA names."""
+"""The real data sets of the benchmarks: in UNSEEN_DATA, else in ../shared/data beside the clone."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import unseen.datasets
-from unseen import InputError, ZeroShotDataset
+from unseen import ZeroShotDataset
 
 DATASETS = ("CUB vgg_fc7", "CUB efflite0", "AWA1")
-
-
-def data_folder() -> Path:
-    folder = unseen.datasets.data_folder()
-    if folder is None:
-        raise InputError("no benchmark data; set UNSEEN_DATA to the folder that holds them")
-    return folder
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+if _BESIDE.is_dir():
+    os.environ.setdefault("UNSEEN_DATA", str(_BESIDE))
 
 
 def load(name: str) -> ZeroShotDataset:

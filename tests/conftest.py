@@ -13,6 +13,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(threads, "1")
 
+# The same data for every test and for the processes that tests start.
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+if _BESIDE.is_dir():
+    os.environ.setdefault("UNSEEN_DATA", str(_BESIDE))
 
 # A shell that starts the tests in the background lets them, and the processes they start, ignore
 # Ctrl-C; tests of what it does need it back.
@@ -36,8 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real benchmark data; tests that use it skip where it is absent."""
-    default = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
-    folder = Path(os.environ.get("UNSEEN_DATA", default)).resolve()
+    folder = Path(os.environ.get("UNSEEN_DATA", _BESIDE)).resolve()
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set UNSEEN_DATA to the folder that holds them")
     return folder

@@ -93,7 +93,7 @@ def test_the_numbering_of_classes_changes_no_row(tmp_path, order, columns):
     assert_is_animals(data, plain)
     if columns != order:
         assert noted(data, "classes in another order than classes.txt: matched by name")
-    assert noted(data, "att_splits.mat spells 5 class names its own way")
+    assert noted(data, "att_splits.mat spells 5 class names differently")
 
 
 @IN_TMP
@@ -215,7 +215,7 @@ def text(name, *lines):
 
 
 SLIPS = [
-    (text("classes.txt", "1 ox", "1 rat"), r"classes.txt, line 2: number 1 stands there twice"),
+    (text("classes.txt", "1 ox", "1 rat"), r"classes.txt, line 2: number 1 appears twice"),
     (text("classes.txt", "1 ox", "3 rat"), r"classes.txt: .* from 1 to 2, 2 is missing"),
     (text("classes.txt", "1 ox", "rat"), r"classes.txt, line 2: 'rat' is not a number and a name"),
     (text("classes.txt", "1 ox", "2 rat"), r"features.npz: label 5 .* outside the 2 classes"),
@@ -247,7 +247,7 @@ def test_a_slip_is_one_sentence_that_names_the_place(tmp_path, spoil, message):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda f: write_matrix(f / "AwA2-features.txt", X[:-1]), "are not 7 numbers each for 30"),
+        (lambda f: write_matrix(f / "AwA2-features.txt", X[:-1]), "has 29 lines for 30 labels"),
         (lambda f: write_matrix(f / "AwA2-features.txt", [*X, X[0]]), "more lines than the 30"),
         (lambda f: write_text(f / "AwA2-features.txt", ["1 2 x"] * 30), "are not 3 numbers each"),
         (lambda f: (f / "AwA2-labels.txt").unlink(), r"AwA2-labels.txt does not exist"),

@@ -23,7 +23,7 @@ from tests.datasets.writers import (
 from unseen import InputError
 from unseen.datasets import CATALOGUE, data_folder, examine, open_dataset, read_rows
 from unseen.datasets.catalogue import entries
-from unseen.datasets.spelling import Spellings, canonical
+from unseen.datasets.class_names import Spellings, canonical
 
 
 @pytest.fixture
@@ -149,13 +149,16 @@ def test_the_list_survives_broken_files(root):
     assert "cannot be read, see below" in run_unseen("datasets").out
 
 
-def test_without_a_data_folder_nothing_is_there(monkeypatch, tmp_path):
+def test_data_are_looked_for_in_the_cache_where_no_folder_is_named(monkeypatch, tmp_path):
     monkeypatch.delenv("UNSEEN_DATA", raising=False)
-    monkeypatch.setattr("unseen.datasets.catalogue.__file__", str(tmp_path / "a/b/c/d/e.py"))
-    assert data_folder() is None
-    with pytest.raises(InputError, match="UNSEEN_DATA is not set; put it into a folder AWA2"):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".cache" / "unseen"
+    assert data_folder() == folder
+    with pytest.raises(InputError, match=r"cache/unseen; put it .* AWA2 there, or set UNSEEN_DATA"):
         open_dataset("AWA2")
-    assert "UNSEEN_DATA is not set" in run_unseen("datasets").out
+    assert f"looked for in {folder}" in " ".join(run_unseen("datasets").out.split())
+    write_xlsa17(folder / "AWA2")
+    assert open_dataset("AWA2").split == "proposed"
 
 
 # ---------------------------------------------------------------- spelling

@@ -40,7 +40,7 @@ def dataset(**changes):
 # ---------------------------------------------------------------- splits
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_splits_are_disjoint_complete_and_of_the_right_classes(data):
     names = TABLE.names.tolist()

@@ -10,6 +10,7 @@ from tests.datasets.writers import noted, write_mat
 from unseen import ClassTable
 from unseen.datasets import open_dataset
 from unseen.datasets.att_splits import read_att_splits
+from unseen.datasets.catalogue import read_entry
 from unseen.datasets.sun import ORIGINAL_UNSEEN, sun_original
 
 
@@ -56,7 +57,7 @@ def test_birds(data_folder, name, width):
 
 
 def test_rows_of_efflite0_are_those_of_the_split_file_and_have_pictures(data_folder):
-    data = open_dataset("CUB/efflite0")
+    data = read_entry(data_folder / "CUB" / "efflite0.npz", outline=True)
     content = scipy.io.loadmat(data_folder / "CUB" / "att_splits.mat")
     rows = {k: content[k].ravel().astype(int) - 1 for k in content if k.endswith("_loc")}
     np.testing.assert_array_equal(data.seen_test_rows, np.sort(rows["test_seen_loc"]))
@@ -70,7 +71,7 @@ def test_rows_of_efflite0_are_those_of_the_split_file_and_have_pictures(data_fol
 
 
 def test_rows_of_vgg_fc7_have_a_partition_of_their_own(data_folder):
-    data = open_dataset("CUB/vgg_fc7")
+    data = read_entry(data_folder / "CUB" / "vgg_fc7.npz", outline=True)
     assert data.image_paths is None
     counts = {n: np.sum(data.y == n) // 5 for n in data.seen.tolist()}
     found = {n: np.sum(data.y[data.seen_test_rows] == n) for n in data.seen.tolist()}
@@ -115,8 +116,13 @@ def awa35(data_folder):
     return data_folder / "AWA35"
 
 
-def test_other_photographs_of_animals(awa35):
-    data = open_dataset("AWA35")
+@pytest.fixture(scope="module")
+def photographs(awa35):
+    return open_dataset("AWA35")
+
+
+def test_other_photographs_of_animals(awa35, photographs):
+    data = photographs
     stored = np.load(awa35 / "efflite0.npz")
     assert (data.name, data.X.dtype) == ("AWA35 efflite0", np.float32)
     np.testing.assert_array_equal(data.X, stored["features"])
@@ -132,17 +138,17 @@ def test_other_photographs_of_animals(awa35):
     assert noted(data, "german+shepherd, chihuahua, collie; seen in every split")
 
 
-def test_one_of_the_other_photographs_is_there_under_two_names(awa35):
+def test_one_of_the_other_photographs_is_there_under_two_names(photographs):
     """As docs/datasets.md says."""
-    data = open_dataset("AWA35")
+    data = photographs
     assert np.unique(data.X, axis=0).shape[0] == data.y.size - 1
     np.testing.assert_array_equal(data.X[1336], data.X[1813])
     assert data.y[[1336, 1813]].tolist() == ["rat", "mouse"]
 
 
-def test_other_photographs_have_attributes_and_splits_of_the_animals(data_folder, awa35):
+def test_other_photographs_have_attributes_and_splits_of_the_animals(data_folder, photographs):
     """Both come by name from the files of AWA1, whose classes are in another order."""
-    data, animals = open_dataset("AWA35"), data_folder / "AWA1"
+    data, animals = photographs, data_folder / "AWA1"
     if not (animals / "classes.txt").is_file():
         pytest.skip(f"no AWA1 in {data_folder}")
     rows = {name: row for row, name in enumerate(words(animals / "classes.txt"))}
@@ -154,13 +160,13 @@ def test_other_photographs_have_attributes_and_splits_of_the_animals(data_folder
     assert data.classes.attributes == tuple(words(animals / "predicates.txt"))
     assert (data.split, list(data.splits)) == ("SS", ["SS", "PS"])
     for split, file, n in (("SS", "testclasses.txt", 9), ("PS", "ps_testclasses.txt", 6)):
-        unseen = open_dataset("AWA35", split).unseen
+        unseen = data.with_split(split).unseen
         assert unseen.tolist() == sorted(set(lines(animals / file)) & set(data.classes.names))
         assert unseen.size == n
 
 
-def test_other_photographs_are_shown_for_unseen_classes_alone(awa35):
-    data = open_dataset("AWA35")
+def test_other_photographs_are_shown_for_unseen_classes_alone(awa35, photographs):
+    data = photographs
     if not (awa35 / "thumbs").is_dir():
         pytest.skip(f"no pictures in {awa35}")
     assert data.image_paths is not None

@@ -93,7 +93,7 @@ def test_a_truncated_file_is_an_error_or_still_whole_where_it_matters(tmp_path, 
     WRITERS[kind](path)
     whole = path.read_bytes()
     n_errors = n_whole = 0
-    sizes = np.linspace(1, len(whole) - 1, 120).astype(int).tolist()
+    sizes = np.linspace(1, len(whole) - 1, 40).astype(int).tolist()
     for size in sizes:
         path.write_bytes(whole[:size])
         try:
@@ -110,7 +110,7 @@ def test_a_truncated_npy_is_an_error(tmp_path):
     path = tmp_path / "x.npy"
     np.save(path, np.eye(7))
     whole = path.read_bytes()
-    for size in range(1, len(whole), 5):
+    for size in range(1, len(whole), 11):
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match=r"x.npy is not a whole .npy file"):
             files.read_npy(path)
@@ -245,7 +245,7 @@ def test_feature_tables_take_numbered_columns_and_refuse_slips(tmp_path):
     path.write_text("name,3,7\na,1,2")
     assert read_table(path).columns == ("3", "7")
     for text, message in (
-        ("f0,f1\nn/a,1\n2,3", "'f0' begins with 'n/a' and goes on with numbers such as '2'"),
+        ("f0,f1\nn/a,1\n2,3", "'f0' begins with 'n/a' but later has numbers such as '2'"),
         ("1.5\n2.5", "begins with numbers"),
         ("0,1\n2,3", "begins with numbers"),
     ):
@@ -276,7 +276,7 @@ spelled = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_siz
 tidy = spelled.map(str.strip).filter(bool)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(tidy, min_size=1, max_size=4, unique=True), st.data())
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
 def test_what_is_written_is_read_again(tmp_path_factory, suffix, names, data):

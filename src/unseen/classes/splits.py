@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from unseen.classes.names import as_names
 from unseen.errors import InputError
@@ -44,6 +43,8 @@ class ClassHoldout:
 
     def _choices(self, names: np.ndarray) -> Iterator[list[Any]]:
         """Classes to hold out; none of the choices comes twice before all of them have come."""
+        from sklearn.utils import check_random_state
+
         n_held = n_held_out(self.n_classes, names.size)
         n_choices = math.comb(names.size, n_held)
         rng = check_random_state(self.random_state)

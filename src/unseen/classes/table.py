@@ -15,18 +15,18 @@ from unseen.classes.groups import Group, as_groups, chosen, joined, side_by_side
 from unseen.classes.names import as_names
 from unseen.classes.values import (
     as_attributes,
+    as_mapping,
+    as_numbers,
     as_vectors,
     by_attribute,
     check_finite,
-    flat,
-    named_values,
     repeated,
 )
 from unseen.errors import InputError, listed, naming, nearest, require
 
 
 class ClassTable:
-    """Side information of classes: one named row a class, the source domain of the paper.
+    """Side information of classes: one named row per class, the source domain of the paper.
 
     Row c of `vectors` (C x d_s) describes the class `names[c]`; `attributes` names the columns.
     Labels meet rows by name, never by position. A table never changes after it is made.
@@ -58,6 +58,7 @@ class ClassTable:
     vectors: np.ndarray
     attributes: tuple[str, ...] | None
     groups: tuple[Group, ...] | None
+    _index: dict[Any, int]
 
     def __init__(
         self,
@@ -66,22 +67,19 @@ class ClassTable:
         attributes: Iterable[str] | None = None,
         groups: Iterable[Any] | None = None,
     ) -> None:
-        own_names = as_names(names, "class names").copy()
-        own_names.flags.writeable = False
-        index = {name: row for row, name in enumerate(own_names.tolist())}
-        own_vectors = as_vectors(vectors, own_names)
-        own_attributes = as_attributes(attributes, own_vectors.shape[1])
-        check_finite(own_vectors, own_names, own_attributes)
-        if len(index) < own_names.size:
-            raise InputError(f"two rows of the class table have one name: {repeated(own_names)}")
-        if "" in index:
-            raise InputError(f"row {index['']} (counted from 0) of the class table has no name")
         keep = super().__setattr__
-        keep("names", own_names)
-        keep("vectors", own_vectors)
-        keep("attributes", own_attributes)
-        keep("groups", as_groups(groups, own_vectors.shape[1]))
-        keep("_index", index)
+        keep("names", as_names(names, "class names").copy())
+        self.names.flags.writeable = False
+        keep("vectors", as_vectors(vectors, self.names))
+        keep("attributes", as_attributes(attributes, self.n_attributes))
+        check_finite(self.vectors, self.names, self.attributes)
+        keep("_index", {name: row for row, name in enumerate(self.names.tolist())})
+        if len(self._index) < self.n_classes:
+            raise InputError(f"two rows of the class table have one name: {repeated(self.names)}")
+        if "" in self._index:
+            row = self._index[""]
+            raise InputError(f"row {row} (counted from 0) of the class table has no name")
+        keep("groups", as_groups(groups, self.n_attributes))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a class table never changes after it is made; make a new one")
@@ -97,17 +95,17 @@ class ClassTable:
     ) -> ClassTable:
         """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series with
         an index of attributes counts as the latter."""
-        vectors = named_values(dict(vectors))
+        vectors = {name: as_mapping(name, vector) for name, vector in vectors.items()}
         nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
         if nested is not None:
             attributes = list(nested) if attributes is None else list(attributes)
             vectors = {name: by_attribute(name, v, attributes) for name, v in vectors.items()}
-        rows = {name: flat(name, v) for name, v in vectors.items()}
-        widths = {v.size: name for name, v in rows.items()}
+        rows = {name: as_numbers(name, vector) for name, vector in vectors.items()}
+        widths = {row.size: name for name, row in rows.items()}
         if len(widths) > 1:
             shown = ", ".join(f"{name!r} has {width}" for width, name in sorted(widths.items())[:2])
             raise InputError(f"the class vectors have different widths: {shown}")
-        return cls(rows.keys(), list(rows.values()), attributes)
+        return cls(rows, list(rows.values()), attributes)
 
     @classmethod
     def from_frame(cls, frame: Any) -> ClassTable:
@@ -122,7 +120,7 @@ class ClassTable:
             names, frame, is_words = frame.iloc[:, 0].tolist(), frame.iloc[:, 1:], is_words[1:]
         if any(is_words):
             words = listed(frame.columns[is_words])
-            raise InputError(f"the class table has columns that hold no numbers: {words}")
+            raise InputError(f"the class table has columns that do not hold numbers: {words}")
         numbered = type(frame.columns).__name__ == "RangeIndex"
         attributes = None if numbered else frame.columns.tolist()
         return cls(names, frame.to_numpy(dtype=np.float64, na_value=np.nan), attributes)
@@ -219,7 +217,8 @@ class ClassTable:
                 f"{type(first).__name__}, the class table has names such as "
                 f"{self.names[0].item()!r}; labels are matched by name, so give both in one kind"
             )
-        if _are_numbers(found) and not any(_are_numbers([n]) for n in self.names.tolist()):
+        is_numbered = [str(name).isdecimal() for name in self.names]
+        if not any(is_numbered) and all(str(label).isdecimal() for label in found):
             return (
                 f"labels are numbers such as {str(first)!r}, the class table has names such as "
                 f"{self.names[0].item()!r}; labels are matched by name, so write the name of the "
@@ -238,8 +237,7 @@ class ClassTable:
 
     def drop(self, names: Iterable[Any]) -> ClassTable:
         """The table without these classes."""
-        keep = np.delete(np.arange(self.n_classes), self.rows(names))
-        return ClassTable(self.names[keep], self.vectors[keep], self.attributes, self.groups)
+        return self.select(np.delete(self.names, self.rows(names)))
 
     def subset(self, attributes: Sequence[str | int]) -> ClassTable:
         """The same classes described by these columns only, given by name or by number.
@@ -247,7 +245,7 @@ class ClassTable:
         Groups stay as long as the columns of each stay together.
         """
         columns = [self._column(a) for a in attributes]
-        names = None if self.attributes is None else [self.attributes[c] for c in columns]
+        names = self.attributes and [self.attributes[c] for c in columns]
         return ClassTable(self.names, self.vectors[:, columns], names, chosen(self.groups, columns))
 
     def group(self, name: str) -> ClassTable:
@@ -257,7 +255,7 @@ class ClassTable:
             known = f"there are {listed(places)}" if places else "the table has none"
             raise InputError(f"no group {name!r}{nearest(name, places)}; {known}")
         columns = places[name].columns
-        names = None if self.attributes is None else self.attributes[columns]
+        names = self.attributes and self.attributes[columns]
         return ClassTable(self.names, self.vectors[:, columns], names)
 
     def _column(self, attribute: str | int) -> int:
@@ -292,7 +290,12 @@ class ClassTable:
         All tables must describe the same classes; the order is that of the first. Groups stay if
         every table has them, under different names; `beside` makes them.
         """
-        tables = [self, *(other.select(_same_names(self, other)) for other in others)]
+        for other in others:
+            odd = set(self.names.tolist()) ^ set(other.names.tolist())
+            if odd:
+                names = listed(sorted(odd, key=str))
+                raise InputError(f"the tables to join describe different classes: {names}")
+        tables = [self, *(other.select(self.names) for other in others)]
         vectors = np.hstack([t.vectors for t in tables])
         groups = joined([t.groups for t in tables])
         return ClassTable(self.names, vectors, _joined_attributes(tables), groups)
@@ -303,7 +306,7 @@ class ClassTable:
         common = [name for name in other.names.tolist() if name in self]
         for name in common:
             if not np.allclose(self.vector(name), other.vector(name)):
-                raise InputError(f"class {name!r} is known already, with another description")
+                raise InputError(f"class {name!r} is known already, with a different description")
         if len(common) == other.n_classes:
             return self
         other = other.drop(common)
@@ -328,20 +331,27 @@ class ClassTable:
         suffix = Path(path).suffix
         if suffix not in (".npz", ".csv"):
             raise InputError(f"a class table is written as .npz or .csv, not {suffix!r}")
-        attributes = self.attributes or tuple(f"a{k}" for k in range(self.n_attributes))
-        with files.writing(path) as temporary, temporary.open("wb") as raw:
+        with files.writing(path) as temporary:
             if suffix == ".npz":
-                named: dict[str, Any] = {"attributes": self.attributes} if self.attributes else {}
-                if self.groups:
-                    named["group_names"] = [g.name for g in self.groups]
-                    named["group_columns"] = [(g.first, g.last) for g in self.groups]
-                np.savez(raw, names=self.names, vectors=self.vectors, **named)
+                self._write_npz(temporary)
                 return
-            with open(raw.fileno(), "w", encoding="utf-8", newline="", closefd=False) as text:
+            attributes = self.attributes or [f"a{k}" for k in range(self.n_attributes)]
+            with temporary.open("w", encoding="utf-8", newline="") as text:
                 lines = csv.writer(text)
                 lines.writerow(["name", *attributes])
-                for name, vector in zip(self.names.tolist(), self.vectors.tolist(), strict=True):
-                    lines.writerow([name, *vector])
+                lines.writerows(
+                    [n, *v] for n, v in zip(self.names, self.vectors.tolist(), strict=True)
+                )
+
+    def _write_npz(self, path: Path) -> None:
+        parts: dict[str, Any] = {"names": self.names, "vectors": self.vectors}
+        if self.attributes:
+            parts["attributes"] = self.attributes
+        if self.groups:
+            parts["group_names"] = [g.name for g in self.groups]
+            parts["group_columns"] = [(g.first, g.last) for g in self.groups]
+        with path.open("wb") as raw:  # a path would get a suffix
+            np.savez(raw, **parts)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -359,18 +369,6 @@ class ClassTable:
             f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
             f"{listed(self.names.tolist(), 3)})"
         )
-
-
-def _are_numbers(names: Iterable[Any]) -> bool:
-    return all(str(name).isdecimal() for name in names)
-
-
-def _same_names(table: ClassTable, other: ClassTable) -> np.ndarray:
-    odd = set(table.names.tolist()) ^ set(other.names.tolist())
-    if odd:
-        names = listed(sorted(odd, key=str))
-        raise InputError(f"the tables to join describe different classes: {names}")
-    return table.names
 
 
 def _joined_attributes(tables: Sequence[ClassTable]) -> list[str] | None:

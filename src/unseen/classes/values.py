@@ -27,7 +27,7 @@ def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
         raise InputError("the class table is empty: it has no class at all")
     if array.ndim != 2 or array.shape[0] != names.size:
         raise InputError(
-            f"the class table needs one vector a class: {names.size} names, vectors of shape "
+            f"the class table needs one vector per class: {names.size} names, vectors of shape "
             f"{array.shape}"
         )
     if array.shape[1] == 0:
@@ -70,7 +70,7 @@ def repeated(names: np.ndarray) -> str:
     return listed(unique[counts > 1].tolist())
 
 
-def flat(name: Any, vector: Any) -> np.ndarray:
+def as_numbers(name: Any, vector: Any) -> np.ndarray:
     """The description of one class as a list of numbers."""
     try:
         return np.ravel(vector)
@@ -78,19 +78,14 @@ def flat(name: Any, vector: Any) -> np.ndarray:
         raise InputError(f"the description of class {name!r} is not a list of numbers") from error
 
 
-def named_values(vectors: dict[Any, Any]) -> dict[Any, Any]:
-    """Where every vector is a pandas Series with an index of words, mappings; else as they are."""
-    if not all(_has_words(v) for v in vectors.values()):
-        return vectors
-    for name, values in vectors.items():
-        if not values.index.is_unique:
-            raise InputError(f"the description of class {name!r} names an attribute twice")
-    return {name: values.to_dict() for name, values in vectors.items()}
-
-
-def _has_words(vector: Any) -> bool:
-    is_series = type(vector).__name__ == "Series" and hasattr(vector, "to_dict")
-    return is_series and all(isinstance(word, str) for word in vector.index)
+def as_mapping(name: Any, vector: Any) -> Any:
+    """A pandas Series with an index of words as `{attribute: value}`; anything else as it is."""
+    index: Any = getattr(vector, "index", ())
+    if not hasattr(vector, "to_dict") or not all(isinstance(word, str) for word in index):
+        return vector
+    if not index.is_unique:
+        raise InputError(f"the description of class {name!r} names an attribute twice")
+    return vector.to_dict()
 
 
 def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:

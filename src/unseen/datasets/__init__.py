@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from unseen.datasets.catalogue import CATALOGUE, data_folder, is_known, open_benchmark
+from unseen.datasets.catalogue import CATALOGUE, data_folder, find_benchmark, open_benchmark
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.digits import digit_splits, load_digits_zero_shot, seven_segments
 from unseen.datasets.folder import examine, read_dataset
@@ -42,7 +42,7 @@ def _open(name_or_path: str) -> ZeroShotDataset:
 
 def check_exists(name_or_path: str) -> None:
     """An error if this is neither a path nor the name of a data set; nothing is read."""
-    if os.path.exists(name_or_path) or name_or_path in EMBEDDED or is_known(name_or_path):
+    if os.path.exists(name_or_path) or name_or_path in EMBEDDED or find_benchmark(name_or_path):
         return
     hint = (
         f"; the data sets that come with unseen are {listed(EMBEDDED)}, and 'unseen datasets' "

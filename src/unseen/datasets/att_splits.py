@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from unseen import files
+from unseen.datasets.class_names import Spellings, read_names
 from unseen.datasets.dataset import Split
 from unseen.datasets.feature_file import whole_numbers
-from unseen.datasets.sources import Sources
-from unseen.datasets.spelling import Spellings, read_names
+from unseen.datasets.published import NO_ROWS, Published
 from unseen.errors import InputError, counted, listed, naming
 
 Unknown = Literal["mean", "keep"]
@@ -36,6 +36,12 @@ class SplitFile:
         return sum(self.rows[name].size for name in _MAIN)
 
 
+def split_file(data: Published) -> SplitFile | None:
+    """The split file of a folder that has one."""
+    is_there = data.has("att_splits.mat")
+    return read_att_splits(data.use("att_splits.mat"), data.notes) if is_there else None
+
+
 def read_att_splits(path: Path, notes: list[str]) -> SplitFile:
     """Read a split file; lists that overlap are refused, or noted where they are for tuning."""
     content = files.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN, *_TUNING])
@@ -55,19 +61,19 @@ def read_att_splits(path: Path, notes: list[str]) -> SplitFile:
 
 
 def _descriptions(content: Mapping[str, np.ndarray], path: Path, notes: list[str]) -> np.ndarray:
-    """One row a class; `original_att` where it is there, as `att` has lost its lengths."""
+    """One row per class; `original_att` where it is there, as `att` has lost its lengths."""
     if "original_att" not in content:
         vectors = np.asarray(files.pick(dict(content), ("att",), path, "class vectors")).T
         if _is_unit(vectors):
             notes.append(
-                f"{path.name} has only att, scaled to length 1 a class: raw values are lost"
+                f"{path.name} has only att, scaled to length 1 per class: raw values are lost"
             )
         return vectors
     raw = np.asarray(content["original_att"]).T
     scaled = np.asarray(content["att"]).T if "att" in content else None
     if scaled is not None and _is_unit(scaled) and not _is_unit(raw):
         notes.append(
-            f"{path.name}: att is scaled to length 1 a class, so the raw original_att is read"
+            f"{path.name}: att is scaled to length 1 per class, so the raw original_att is read"
         )
     return raw
 
@@ -85,7 +91,7 @@ def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
         if common.size:
             raise InputError(
                 f"{first} and {second} have {counted(common.size, 'row')} in common, the first is "
-                f"number {common[0] + 1}: rows to train and to test on must be apart"
+                f"number {common[0] + 1}: training and test rows must not overlap"
             )
     tested = np.concatenate([rows["test_seen_loc"], rows["test_unseen_loc"]])
     for name in _TUNING:
@@ -97,37 +103,34 @@ def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
             )
 
 
-def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarray:
+def fill_unknown(
+    vectors: np.ndarray, where: Path, notes: list[str], unknown: Unknown = "mean"
+) -> np.ndarray:
     """-1 in a table that has no other negative number means unknown: the attribute's mean."""
-    unknown = vectors == -1
-    if not unknown.any() or (vectors[~unknown] < 0).any():
+    is_unknown = vectors == -1
+    if unknown == "keep" or not is_unknown.any() or (vectors[~is_unknown] < 0).any():
         return vectors
-    known = (~unknown).sum(axis=0)
-    means = np.where(unknown, 0, vectors).sum(axis=0) / np.maximum(known, 1)
+    known = (~is_unknown).sum(axis=0)
+    means = np.where(is_unknown, 0, vectors).sum(axis=0) / np.maximum(known, 1)
     notes.append(
-        f"{where.name}: {counted(int(unknown.sum()), 'value')} of "
-        f"{counted(int(unknown.any(axis=1).sum()), 'class')} unknown (-1), replaced by the mean of "
-        "the attribute over the classes that know it"
+        f"{where.name}: {counted(int(is_unknown.sum()), 'value')} of "
+        f"{counted(int(is_unknown.any(axis=1).sum()), 'class')} unknown (-1), replaced by the mean "
+        "of the attribute over the classes that know it"
     )
-    return np.where(unknown, means, vectors)
+    return np.where(is_unknown, means, vectors)
 
 
 # -- the proposed split -------------------------------------------------------------------------
 
 
-def check_range(splits: SplitFile, n_rows: int) -> None:
-    """An error if a list points behind the last row."""
-    for name, numbers in splits.rows.items():
-        if numbers.size and numbers.max() >= n_rows:
-            raise InputError(
-                f"{splits.path}: {name} goes up to {numbers.max() + 1}, but the features have "
-                f"{n_rows} rows; the two files do not belong together"
-            )
-
-
 def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
     """The proposed split of features that are in the order of the split file."""
-    check_range(splits, y.size)
+    for name, numbers in splits.rows.items():
+        if numbers.size and numbers.max() >= y.size:
+            raise InputError(
+                f"{splits.path}: {name} goes up to {numbers.max() + 1}, but the features have "
+                f"{y.size} rows; the two files do not belong together"
+            )
     unseen = np.unique(y[splits.rows["test_unseen_loc"]])
     for name in ("trainval_loc", "test_seen_loc"):
         common = np.intersect1d(unseen, y[splits.rows[name]])
@@ -144,36 +147,43 @@ def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
     return Split(unseen, splits.rows["test_seen_loc"])
 
 
-def fitted_split(
-    splits: SplitFile,
+def proposed_split(
+    data: Published,
+    table: Spellings,
     y: np.ndarray,
-    beside: np.ndarray | None,
-    notes: list[str],
+    splits: SplitFile | None,
     same_images: bool = True,
-) -> Split | None:
+) -> dict[str, Split]:
     """The proposed split of features that may be in another order than the split file.
 
     An order of rows fits if the lists, read in it, keep whole classes as unseen. Rows of seen
     classes are looked up only if an order fits and `same_images` says that images within a class
-    are in the order of the file; otherwise a fifth of each seen class is kept. `beside` are the
-    unseen classes by name, from a list that lies beside the split file.
+    are in the order of the file; otherwise a fifth of each seen class is kept.
     """
-    order, unseen = _fitting_order(splits, y, beside, notes)
+    if splits is None:
+        return {}
+    order, unseen = _fitting_order(splits, y, proposed_classes(data, table), data.notes)
     name = splits.path.name
     if unseen is None:
-        notes.append(
+        data.notes.append(
             f"{name}: its row numbers do not tell which classes of the features are unseen, so its "
             "split is left out; a list of their names, ps_testclasses.txt, would settle it"
         )
-        return None
+        return {}
     if order is not None and same_images:
-        return Split(unseen, np.sort(order[splits.rows["test_seen_loc"]]))
+        return {"proposed": Split(unseen, np.sort(order[splits.rows["test_seen_loc"]]))}
     why = "differ in number" if order is None else "are in another order within each class"
-    notes.append(
+    data.notes.append(
         f"{name}: the images of the features {why}, so test_seen_loc does not hold for them; every "
         "fifth row of a seen class is kept for testing instead"
     )
-    return Split(unseen, every_fifth(y, unseen))
+    return {"proposed": Split(unseen, every_fifth(y, unseen))}
+
+
+def proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
+    """The unseen classes of the proposed split by name, where a list of them is there."""
+    name = "ps_testclasses.txt"
+    return read_names(data.use(name), table, data.notes) if data.has(name) else None
 
 
 def _fitting_order(
@@ -224,34 +234,18 @@ def every_fifth(y: np.ndarray, unseen: np.ndarray) -> np.ndarray:
     return np.sort(rows[~np.isin(y[rows], unseen)])
 
 
-def proposed_split(
-    sources: Sources, table: Spellings, y: np.ndarray, notes: list[str]
-) -> Split | None:
-    """The proposed split of a folder that has att_splits.mat beside the data set's own files."""
-    if not sources.has("att_splits.mat"):
-        return None
-    splits = read_att_splits(sources.use("att_splits.mat"), notes)
-    return fitted_split(splits, y, proposed_classes(sources, table, notes), notes)
-
-
-def proposed_classes(sources: Sources, table: Spellings, notes: list[str]) -> np.ndarray | None:
-    """The unseen classes of the proposed split by name, where a list of them is there."""
-    name = "ps_testclasses.txt"
-    return read_names(sources.use(name), table, notes) if sources.has(name) else None
-
-
 def original_split(
-    sources: Sources, table: Spellings, proposed: Split | None, notes: list[str]
+    data: Published, table: Spellings, proposed: Mapping[str, Split]
 ) -> dict[str, Split]:
     """The split of testclasses.txt, unless the file holds the classes of the proposed split."""
-    if not sources.has("testclasses.txt"):
+    if not data.has("testclasses.txt"):
         return {}
-    unseen = read_names(sources.use("testclasses.txt"), table, notes)
-    if sources.has("trainclasses.txt"):
-        path = sources.use("trainclasses.txt")
-        both = np.intersect1d(read_names(path, table, notes), unseen)
+    unseen = read_names(data.use("testclasses.txt"), table, data.notes)
+    if data.has("trainclasses.txt"):
+        path = data.use("trainclasses.txt")
+        both = np.intersect1d(read_names(path, table, data.notes), unseen)
         if both.size:
             raise InputError(f"{path}: class {both[0].item()!r} is in testclasses.txt as well")
-    if proposed is not None and set(unseen) == set(proposed.unseen):
+    if any(set(unseen) == set(other.unseen) for other in proposed.values()):
         return {}
-    return {"original": Split(unseen, np.empty(0, dtype=np.intp))}
+    return {"original": Split(unseen, NO_ROWS)}

@@ -41,60 +41,61 @@ class Benchmark(NamedTuple):
 
     name: str
     what: str
-    paper: PaperRow | None
     home: str
     folders: tuple[str, ...]
+    paper: PaperRow | None = None
     variants: tuple[str, ...] = ("",)
     get: str = _SHARED
 
 
 CATALOGUE = (
     Benchmark(
-        "CUB", "Caltech-UCSD Birds 200-2011",
-        PaperRow(11_788, 312, "binary", 150, 50),
+        "CUB",
+        "Caltech-UCSD Birds 200-2011",
         "https://www.vision.caltech.edu/datasets/cub_200_2011/",
         ("CUB", "CUB_200_2011"),
-        ("vgg_fc7", "efflite0", "res101"),
+        PaperRow(11_788, 312, "binary", 150, 50),
+        variants=("vgg_fc7", "efflite0", "res101"),
     ),
     Benchmark(
-        "AWA1", "Animals with Attributes",
-        PaperRow(30_475, 85, "continuous", 40, 10),
+        "AWA1",
+        "Animals with Attributes",
         "https://cvml.ista.ac.at/AwA/",
         ("AWA1", "AWA", "AwA", "Animals_with_Attributes"),
+        PaperRow(30_475, 85, "continuous", 40, 10),
     ),
     Benchmark(
-        "AWA2", "Animals with Attributes 2",
-        None,
+        "AWA2",
+        "Animals with Attributes 2",
         "https://cvml.ista.ac.at/AwA2/",
         ("AWA2", "AwA2", "Animals_with_Attributes2"),
     ),
     Benchmark(
-        "AWA35", "35 animals, 60 photographs each, EfficientNet-Lite0 features",
-        None,
+        "AWA35",
+        "35 animals, 60 photographs each, EfficientNet-Lite0 features",
         "",
         ("AWA35",),
         get="classes and attributes of Animals with Attributes on other photographs, not for "
         "download; docs/datasets.md says what its one file holds",
     ),
     Benchmark(
-        "SUN", "SUN Attribute",
-        PaperRow(14_340, 102, "binary", 707, 10),
+        "SUN",
+        "SUN Attribute",
         "https://cs.brown.edu/~gmpatter/sunattributes.html",
         ("SUN", "SUNAttributeDB"),
+        PaperRow(14_340, 102, "binary", 707, 10),
     ),
     Benchmark(
-        "APY", "aPascal / aYahoo",
-        PaperRow(15_339, 64, "continuous", 20, 12),
+        "APY",
+        "aPascal / aYahoo",
         "https://vision.cs.uiuc.edu/attributes/",
         ("APY", "aPY", "attribute_data"),
+        PaperRow(15_339, 64, "continuous", 20, 12),
     ),
     Benchmark(
-        "FLO", "Oxford Flowers 102",
-        None,
-        "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/",
-        ("FLO",),
+        "FLO", "Oxford Flowers 102", "https://www.robots.ox.ac.uk/~vgg/data/flowers/102/", ("FLO",)
     ),
-)  # fmt: skip
+)
 
 
 class Entry(NamedTuple):
@@ -105,16 +106,18 @@ class Entry(NamedTuple):
     path: Path | None
 
 
-def data_folder() -> Path | None:
-    """The folder of benchmark data: UNSEEN_DATA, else ../shared/data beside a clone, else none."""
+def data_folder() -> Path:
+    """The folder of benchmark data: the one that UNSEEN_DATA names, else ~/.cache/unseen.
+
+    The latter need not exist.
+    """
     given = os.environ.get("UNSEEN_DATA")
-    if given:
-        folder = Path(given).resolve()
-        if not folder.is_dir():
-            raise InputError(f"UNSEEN_DATA names {folder}, which is not a folder")
-        return folder
-    beside = (Path(__file__).resolve().parents[3] / ".." / "shared" / "data").resolve()
-    return beside if beside.is_dir() else None
+    if not given:
+        return Path.home() / ".cache" / "unseen"
+    folder = Path(given).resolve()
+    if not folder.is_dir():
+        raise InputError(f"UNSEEN_DATA names {folder}, which is not a folder")
+    return folder
 
 
 def entries() -> Iterator[Entry]:
@@ -125,19 +128,20 @@ def entries() -> Iterator[Entry]:
             yield Entry(name, benchmark, _find(benchmark, variant))
 
 
-def is_known(name: str) -> bool:
-    """Is this the name of a catalogued data set, in upper or lower case?"""
-    return _parse(name) is not None
-
-
 def open_benchmark(name: str) -> ZeroShotDataset:
     """A data set by the name of the catalogue, as "CUB vgg_fc7", "cub/efflite0" or "AWA1"."""
-    parsed = _parse(name)
-    if parsed is None:
-        raise InputError(f"no data set {name!r}; known are {listed(e.name for e in entries())}")
-    path = _find(*parsed)
+    known = find_benchmark(name)
+    if known is None:
+        raise InputError(f"no data set {name!r}; known are {listed(b.name for b in CATALOGUE)}")
+    benchmark, variant = known
+    path = _find(benchmark, variant)
     if path is None:
-        raise InputError(_absent(name, *parsed))
+        file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
+        raise InputError(
+            f"data set {name!r} ({benchmark.what}) cannot be opened: it is not below "
+            f"{data_folder()}; put it into a folder {benchmark.folders[0]}{file} there, or set "
+            "UNSEEN_DATA to the folder that holds it; 'unseen datasets' says where to get it"
+        )
     return read_entry(path)
 
 
@@ -175,7 +179,8 @@ def split_file_facts(path: Path) -> dict[str, int]:
     return {"rows": rows, "attributes": sizes["att"][0], "classes": sizes["att"][1]}
 
 
-def _parse(name: str) -> tuple[Benchmark, str] | None:
+def find_benchmark(name: str) -> tuple[Benchmark, str] | None:
+    """The data set of a name, in upper or lower case, and the features that are asked for."""
     first, _, variant = re.sub(r"[\s/]+", " ", name.strip()).partition(" ")
     for benchmark in CATALOGUE:
         if first.casefold() == benchmark.name.casefold():
@@ -185,30 +190,12 @@ def _parse(name: str) -> tuple[Benchmark, str] | None:
 
 def _find(benchmark: Benchmark, variant: str) -> Path | None:
     """The folder, or the feature file in it whose name is the variant."""
-    for folder in _folders(benchmark):
-        if not variant:
+    root = data_folder()
+    places = (root, root / "xlsa17" / "data", root / "data")
+    for folder in (place / name for place in places for name in benchmark.folders):
+        if folder.is_dir() and not variant:
             return folder
-        for file in sorted(folder.iterdir()):
+        for file in sorted(folder.glob("*")):
             if file.stem.casefold() == variant.casefold() and file.suffix in SUFFIXES:
                 return file
     return None
-
-
-def _folders(benchmark: Benchmark) -> Iterator[Path]:
-    root = data_folder()
-    if root is not None:
-        for place in (root, root / "xlsa17" / "data", root / "data"):
-            for name in benchmark.folders:
-                if (place / name).is_dir():
-                    yield place / name
-
-
-def _absent(name: str, benchmark: Benchmark, variant: str) -> str:
-    root = data_folder()
-    place = "UNSEEN_DATA is not set" if root is None else f"it is not below {root}"
-    file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
-    return (
-        f"data set {name!r} ({benchmark.what}) cannot be opened: {place}; put it into a folder "
-        f"{benchmark.folders[0]}{file} below the folder that UNSEEN_DATA names; 'unseen datasets' "
-        "says where to get it"
-    )

@@ -7,25 +7,23 @@ from pathlib import Path
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.datasets.assemble import NO_ROWS, assemble
 from unseen.datasets.att_splits import (
     SplitFile,
     fill_unknown,
-    fitted_split,
     proposed_classes,
-    read_att_splits,
+    proposed_split,
+    split_file,
+)
+from unseen.datasets.class_names import (
+    Spellings,
+    label_names,
+    names_in_paths,
+    note_order,
+    read_numbered,
 )
 from unseen.datasets.dataset import Split, ZeroShotDataset
-from unseen.datasets.feature_file import (
-    find_features,
-    read_feature_file,
-    read_matrix,
-    read_numbers,
-)
-from unseen.datasets.labels import label_names, names_in_paths, note_order
-from unseen.datasets.pictures import existing_pictures
-from unseen.datasets.sources import Sources
-from unseen.datasets.spelling import Spellings, read_numbered
+from unseen.datasets.feature_file import read_matrix, read_numbers
+from unseen.datasets.published import NO_ROWS, Published, existing_pictures
 from unseen.errors import InputError
 
 # Feature files in circulation whose images are in another order within each class.
@@ -35,72 +33,58 @@ _OTHER_ORDER = ("vgg_fc7",)
 def read_cub(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
     """Read the birds; features are in the order of images.txt.
 
-    Parameters
-    ----------
-    folder : holds classes.txt, images.txt and image_class_labels.txt, or the folder CUB_200_2011
-        with them; att_splits.mat beside them brings the proposed split.
-    features : the feature file, if the folder has more than one.
-    outline : do not read the features, only what describes them.
+    The folder holds classes.txt, images.txt and image_class_labels.txt, or the folder CUB_200_2011
+    with them; att_splits.mat beside them brings the proposed split.
     """
-    sources, notes = Sources(folder), [f"read from {folder}, Caltech-UCSD Birds 200-2011"]
-    text = "CUB_200_2011/" if sources.has("CUB_200_2011/classes.txt") else ""
-    path = find_features(folder) if features is None else features
-    rows = read_feature_file(path, sources, outline)
-    has_splits = sources.has("att_splits.mat")
-    file = read_att_splits(sources.use("att_splits.mat"), notes) if has_splits else None
-    listed = read_numbered(sources.use(f"{text}classes.txt"))
-    table = _table(sources, text, listed, file, notes)
-    spellings = Spellings(table.names.tolist())
-    names = spellings.match(listed, folder / f"{text}classes.txt", notes)
-    note_order(table.names, names, "classes.txt", notes)
-    y = _labels(sources, text, names, rows.labels, path)
-    images = read_numbered(sources.use(f"{text}images.txt"))
+    data = Published(folder, "Caltech-UCSD Birds 200-2011", features, outline)
+    text = "CUB_200_2011/" if data.has("CUB_200_2011/classes.txt") else ""
+    file = split_file(data)
+    classes = data.use(f"{text}classes.txt")
+    listed = read_numbered(classes)
+    table = _table(data, text, listed, file)
+    spellings = Spellings(table.names)
+    names = spellings.match(listed, classes, data.notes)
+    note_order(table.names, names, "classes.txt", data.notes)
+    y = _labels(data, text, names)
+    images = read_numbered(data.use(f"{text}images.txt"))
     _check_images(images, y, spellings, folder / f"{text}images.txt")
-    same_images = path.stem not in _OTHER_ORDER
+    pictures = existing_pictures(folder / text, images)
+    if pictures is None:
+        pictures = existing_pictures(folder, images)
+    same_images = data.features.stem not in _OTHER_ORDER
     if not same_images:
-        notes.append(
-            f"{path.name} has its images in another order than images.txt within each class: it "
-            "has no image paths, and must not be joined with other files image by image"
+        pictures = None
+        data.notes.append(
+            f"{data.features.name} has its images in another order than images.txt within each "
+            "class: it has no image paths, and must not be joined with other files image by image"
         )
-    return assemble(
-        f"CUB {path.stem}",
-        rows.X,
-        y,
-        table,
-        _splits(sources, text, file, spellings, y, same_images, notes),
-        sources,
-        notes,
-        outline,
-        _pictures(folder, text, images) if same_images else None,
-    )
+    splits = proposed_split(data, spellings, y, file, same_images)
+    if file is None:
+        unseen = proposed_classes(data, spellings)
+        if unseen is not None:
+            splits = {"proposed": Split(unseen, _published_test_rows(data, text, y.size))}
+    return data.dataset(f"CUB {data.features.stem}", y, table, splits, pictures)
 
 
-def _table(
-    sources: Sources, text: str, listed: np.ndarray, file: SplitFile | None, notes: list[str]
-) -> ClassTable:
+def _table(data: Published, text: str, listed: np.ndarray, file: SplitFile | None) -> ClassTable:
     """Percentages of the split file if there is one, else those of the data set's own table."""
     if file is not None and file.names is not None:
-        names, vectors = file.names, fill_unknown(file.vectors, file.path, notes)
+        names, vectors = file.names, fill_unknown(file.vectors, file.path, data.notes)
     else:
-        path = sources.use(f"{text}attributes/class_attribute_labels_continuous.txt")
-        names, vectors = listed, read_matrix(path)
-        if vectors.shape[0] != names.size:
-            raise InputError(f"{path} has {vectors.shape[0]} lines for {names.size} classes")
+        path = data.use(f"{text}attributes/class_attribute_labels_continuous.txt")
+        names, vectors = listed, read_matrix(path, listed.size)
     places = (f"{text}attributes/attributes.txt", f"{text}attributes.txt", "attributes.txt")
-    if not any(map(sources.has, places)):
-        return ClassTable(names, vectors)
-    return ClassTable(names, vectors, read_numbered(sources.use(*places)))
+    attributes = read_numbered(data.use(*places)) if any(map(data.has, places)) else None
+    return ClassTable(names, vectors, attributes)
 
 
-def _labels(
-    sources: Sources, text: str, names: np.ndarray, given: np.ndarray | None, features: Path
-) -> np.ndarray:
-    path = sources.use(f"{text}image_class_labels.txt")
-    labels = read_numbers(path)
+def _labels(data: Published, text: str, names: np.ndarray) -> np.ndarray:
+    path = data.use(f"{text}image_class_labels.txt")
+    labels, given = read_numbers(path), data.rows.labels
     if given is not None and not np.array_equal(given, labels):
         raise InputError(
-            f"{features}: its labels are not those of {path.name}; rows must be in the order of "
-            "images.txt"
+            f"{data.features}: its labels are not those of {path.name}; rows must be in the order "
+            "of images.txt"
         )
     return label_names(labels, names, path)
 
@@ -118,36 +102,10 @@ def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings, where: Pa
         )
 
 
-def _splits(
-    sources: Sources,
-    text: str,
-    file: SplitFile | None,
-    table: Spellings,
-    y: np.ndarray,
-    same_images: bool,
-    notes: list[str],
-) -> dict[str, Split]:
-    beside = proposed_classes(sources, table, notes)
-    if file is not None:
-        found = fitted_split(file, y, beside, notes, same_images)
-        return {} if found is None else {"proposed": found}
-    if beside is None:
-        return {}
-    return {"proposed": Split(beside, _published_test_rows(sources, text, y.size))}
-
-
-def _published_test_rows(sources: Sources, text: str, n_rows: int) -> np.ndarray:
+def _published_test_rows(data: Published, text: str, n_rows: int) -> np.ndarray:
     """Test images of train_test_split.txt, which was made for ordinary recognition."""
     name = f"{text}train_test_split.txt"
-    if not sources.has(name):
+    if not data.has(name):
         return NO_ROWS
-    path = sources.use(name)
-    is_training = read_matrix(path)[:, -1]
-    if is_training.size != n_rows:
-        raise InputError(f"{path} has {is_training.size} lines for {n_rows} images")
+    is_training = read_matrix(data.use(name), n_rows, "images")[:, -1]
     return np.flatnonzero(is_training == 0)
-
-
-def _pictures(folder: Path, text: str, images: np.ndarray) -> np.ndarray | None:
-    inside = existing_pictures(folder / text, images)
-    return existing_pictures(folder, images) if inside is None else inside

@@ -145,7 +145,7 @@ class ZeroShotDataset:
         if rows.size == 0:
             raise InputError(
                 f"data set {self.name!r} has no rows of unseen classes to test on: every class "
-                "with rows is used for training; name classes to keep out, one a line, in "
+                "with rows is used for training; name classes to keep out, one per line, in "
                 "unseen.txt"
                 if not self.unseen.size
                 else f"data set {self.name!r} has no rows of its unseen classes to test on"

@@ -7,26 +7,20 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from unseen.classes import ClassTable
 from unseen.classes.names import as_names
 from unseen.datasets.dataset import ZeroShotDataset
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-SEGMENTS = (
-    "top", "upper right", "lower right", "bottom", "lower left", "upper left", "middle",
-)  # fmt: skip
+SEGMENTS = ("top", "upper right", "lower right", "bottom", "lower left", "upper left", "middle")
 # Which of the segments, in the order above, are on when a display shows 0, 1, ... 9.
-_CODES = (
-    "1111110", "0110000", "1101101", "1111001", "0110011",
-    "1011011", "1011111", "1110000", "1111111", "1111011",
-)  # fmt: skip
+_CODES = "1111110 0110000 1101101 1111001 0110011 1011011 1011111 1110000 1111111 1111011"
 
 
 def seven_segments() -> ClassTable:
     """The ten digits, each described by 14 columns: segment on, segment off."""
-    on = np.array([[int(bit) for bit in code] for code in _CODES], dtype=np.float64)
+    on = np.array([[int(bit) for bit in code] for code in _CODES.split()], dtype=np.float64)
     attributes = [f"{s} {state}" for state in ("on", "off") for s in SEGMENTS]
     return ClassTable(DIGITS, np.hstack([on, 1 - on]), attributes)
 
@@ -34,10 +28,16 @@ def seven_segments() -> ClassTable:
 def draw_segments(code: np.ndarray) -> np.ndarray:
     """A picture (13 x 9, grey from 0 to 1) of a display whose seven segments are lit as given."""
     picture = np.zeros((13, 9))
+    wide, above, below = slice(2, 7), slice(1, 6), slice(7, 12)
     places = (
-        (0, slice(2, 7)), (slice(1, 6), 7), (slice(7, 12), 7), (12, slice(2, 7)),
-        (slice(7, 12), 1), (slice(1, 6), 1), (6, slice(2, 7)),
-    )  # fmt: skip
+        (0, wide),
+        (above, 7),
+        (below, 7),
+        (12, wide),
+        (below, 1),
+        (above, 1),
+        (6, wide),
+    )
     for lit, place in zip(code, places, strict=False):
         picture[place] = 1.0 if lit else 0.12
     return picture
@@ -58,6 +58,8 @@ def load_digits_zero_shot(unseen: Iterable[str] = ("one", "two", "five")) -> Zer
     unseen : the digits, by name, that take no part in training; `digit_splits` lists all triples.
         The default are the three whose codes differ most from each other.
     """
+    from sklearn.datasets import load_digits
+
     source: Any = load_digits()
     pixels, digits = source.data, source.target
     return ZeroShotDataset(

@@ -23,8 +23,8 @@ class FeatureRows(NamedTuple):
     """Features (N x d), label numbers and image paths as their file has them."""
 
     X: np.ndarray
-    labels: np.ndarray | None
-    image_files: np.ndarray | None
+    labels: np.ndarray | None = None
+    image_files: np.ndarray | None = None
 
 
 def find_features(folder: Path) -> Path:
@@ -40,7 +40,7 @@ def find_features(folder: Path) -> Path:
     if not found:
         raise InputError(
             f"{folder} has no features: put res101.mat there, or features.npz (.npy, .mat) with "
-            "one row an image"
+            "one row per image"
         )
     return found[0]
 
@@ -52,7 +52,7 @@ def _holds_features(path: Path) -> bool:
         return path.stem in ("features", "res101")
     try:
         return any(name in files.shapes(path) for name in _X)
-    except InputError:  # what is wrong with it is said when it is read
+    except InputError:  # reported when it is read
         return True
 
 
@@ -63,7 +63,7 @@ def read_feature_file(path: Path, sources: Sources, outline: bool = False) -> Fe
     and nothing large is read.
     """
     sources.use_path(path)
-    readers = {".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".txt": _read_awa2}
+    readers = {".npz": _read_arrays, ".npy": _read_npy, ".mat": _read_arrays, ".txt": _read_awa2}
     if path.suffix not in readers:
         raise InputError(f"{path}: features are a file of kind {', '.join(readers)}")
     rows = readers[path.suffix](path, sources, outline)
@@ -95,18 +95,28 @@ def whole_numbers(values: Any, what: str, first: int = 1) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _read_npz(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+def _read_arrays(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+    """MATLAB stores d x N by columns, which is N x d by rows: the transpose is no copy."""
+    is_mat = path.suffix == ".mat"
+    read = files.read_mat if is_mat else files.read_npz
     small = [*_LABELS, *_IMAGES, "mean_projected"]
-    arrays: dict[str, Any] = files.read_npz(path, small if outline else [*small, *_X])
+    arrays: dict[str, Any] = read(path, small if outline else [*small, *_X])
     if outline:
         arrays |= {k: stand_in(shape) for k, shape in files.shapes(path).items() if k in _X}
-    X = files.pick(arrays, _X, path, "features")
-    mean = arrays.get("mean_projected")
+    X, labels = files.pick(arrays, _X, path, "features"), _any(arrays, _LABELS)
+    images, mean = _any(arrays, _IMAGES), arrays.get("mean_projected")
+    if is_mat and X.ndim == 2 and (labels is None or X.shape[1] == np.size(labels)):
+        X = X.T
+    if is_mat and labels is not None and X.shape[0] != np.size(labels):
+        raise InputError(
+            f"{path}: features of shape {X.shape[0]} x {X.shape[-1]} for {np.size(labels)} labels; "
+            "one column per image is expected"
+        )
     if mean is not None and not outline:
         # Stored centred; the mean goes back on, so that the rows are as they were measured.
         X = X.astype(np.float32)
-        X += mean.astype(np.float32)
-    return FeatureRows(X, _any(arrays, _LABELS), _strings(_any(arrays, _IMAGES)))
+        X += np.ravel(mean).astype(np.float32)
+    return FeatureRows(X, labels, None if images is None else files.mat_strings(images))
 
 
 def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
@@ -118,28 +128,11 @@ def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
             sources.use_path(beside)
             labels = files.read_npy(beside) if beside.suffix == ".npy" else read_numbers(beside)
             break
-    return FeatureRows(stand_in(X.shape) if outline else X, labels, None)
-
-
-def _read_mat(path: Path, sources: Sources, outline: bool) -> FeatureRows:
-    """MATLAB stores d x N by columns, which is N x d by rows: the transpose is no copy."""
-    small = [*_LABELS, *_IMAGES]
-    arrays = files.read_mat(path, small if outline else [*small, *_X])
-    if outline:
-        arrays |= {k: stand_in(shape) for k, shape in files.shapes(path).items() if k in _X}
-    X, labels = files.pick(arrays, _X, path, "features"), _any(arrays, _LABELS)
-    if X.ndim == 2 and (labels is None or X.shape[1] == np.size(labels)):
-        X = X.T
-    if labels is not None and X.shape[0] != np.size(labels):
-        raise InputError(
-            f"{path}: features of shape {X.shape[0]} x {X.shape[-1]} for {np.size(labels)} labels; "
-            "one column an image is expected"
-        )
-    return FeatureRows(X, labels, _strings(_any(arrays, _IMAGES)))
+    return FeatureRows(stand_in(X.shape) if outline else X, labels)
 
 
 def _read_awa2(path: Path, sources: Sources, outline: bool) -> FeatureRows:
-    """A line of numbers an image, with the labels and the file names in two more files."""
+    """A line of numbers per image, with the labels and the file names in two more files."""
     folder, stem = path.parent, path.name.removesuffix("features.txt")
     labels = read_numbers(sources.use_path(folder / f"{stem}labels.txt"))
     images = folder / f"{stem}filenames.txt"
@@ -153,42 +146,37 @@ def _width(path: Path) -> int:
         return len(file.readline().split())
 
 
-def _read_lines(path: Path, n_rows: int, block: int = 512) -> np.ndarray:
-    """A large table of text, parsed a block of lines at a time into one float32 array."""
-    X = np.empty((n_rows, _width(path)), dtype=np.float32)
-    with path.open(encoding="utf-8") as file:
-        for start in range(0, n_rows, block):
-            lines = [line for _, line in zip(range(min(block, n_rows - start)), file, strict=False)]
-            try:
-                X[start : start + block] = np.loadtxt(lines, dtype=np.float32, ndmin=2)
-            except ValueError as error:
-                raise InputError(
-                    f"{path}: lines {start + 1} to {min(start + block, n_rows)} are not "
-                    f"{X.shape[1]} numbers each for {n_rows} labels; the file may be truncated"
-                ) from error
-        if file.readline().strip():
-            raise InputError(f"{path} has more lines than the {n_rows} labels beside it")
+def _read_lines(path: Path, n_rows: int) -> np.ndarray:
+    try:
+        X = np.loadtxt(path, dtype=np.float32, ndmin=2, max_rows=n_rows + 1, encoding="utf-8")
+    except ValueError as error:
+        raise InputError(
+            f"{path}: its lines are not {_width(path)} numbers each; it may be truncated ({error})"
+        ) from error
+    if X.shape[0] > n_rows:
+        raise InputError(f"{path} has more lines than the {n_rows} labels beside it")
+    if X.shape[0] < n_rows:
+        raise InputError(f"{path} has {X.shape[0]} lines for {n_rows} labels; it may be truncated")
     return X
 
 
 def read_numbers(path: Path) -> np.ndarray:
-    """Whole numbers from a text file, one a line; of two on a line the second is meant."""
+    """Whole numbers from a text file, one per line; of two on a line the second is meant."""
     values = read_matrix(path)
     with naming(path):
         return whole_numbers(values[:, -1], "numbers")
 
 
-def read_matrix(path: Path) -> np.ndarray:
-    """A table of numbers separated by space."""
+def read_matrix(path: Path, n_lines: int | None = None, of: str = "classes") -> np.ndarray:
+    """A table of numbers separated by space; `n_lines` of classes, or of images, are expected."""
     try:
-        return np.loadtxt(files.read_lines(path), ndmin=2)
+        matrix = np.loadtxt(files.read_lines(path), ndmin=2)
     except ValueError as error:
         raise InputError(f"{path} is not a table of numbers ({error})") from error
+    if n_lines is not None and matrix.shape[0] != n_lines:
+        raise InputError(f"{path} has {matrix.shape[0]} lines for {n_lines} {of}")
+    return matrix
 
 
 def _any(arrays: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((arrays[n] for n in names if n in arrays), None)
-
-
-def _strings(values: Any) -> np.ndarray | None:
-    return None if values is None else files.mat_strings(values)

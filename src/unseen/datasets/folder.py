@@ -40,23 +40,6 @@ CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
 
 
 @dataclass
-class _Parts:
-    """What has been read of a data set so far; labels and images may stand beside the features."""
-
-    X: np.ndarray | None = None
-    y: np.ndarray | None = None
-    classes: ClassTable | None = None
-    unseen: np.ndarray | None = None
-    test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    image_paths: np.ndarray | None = None
-    rows: Rows | None = None
-    columns: tuple[str, ...] | None = None
-    left_out: tuple[str, ...] = ()
-    labels_by: str = ""
-    files: list[Path] = field(default_factory=list)
-
-
-@dataclass
 class Findings:
     """What `examine` saw: what is there, what is odd, and what makes the data unusable."""
 
@@ -70,6 +53,14 @@ class Findings:
         self.dataset = dataset
         self.found += dataset.notes[:1]
         self.odd += dataset.notes[1:]
+
+    def attempt(self, path: Path, step: Callable[[], Any]) -> None:
+        """Take a step; what is wrong is kept, and others may follow."""
+        try:
+            with naming(path):
+                step()
+        except InputError as error:
+            self.wrong.append(str(error))
 
 
 def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
@@ -89,20 +80,16 @@ def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
 
 def examine(path: str | os.PathLike[str]) -> Findings:
     """Read all that can be read of a data set, and note everything that is wrong with it."""
-    path = existing(path)
-    findings, parts = Findings(), _Parts()
+    path, findings = existing(path), Findings()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
-        _attempt(findings, path, lambda: findings.add(read_layout(path, layout)))
+        findings.attempt(path, lambda: findings.add(read_layout(path, layout)))
     elif path.is_dir():
-        _read_folder(path, parts, findings)
+        _Folder(path, findings).read()
     elif path.suffix == ".npz":
-        _attempt(findings, path, lambda: _read_archive(path, parts, findings))
+        _Archive(path, findings).read()
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
-    _describe(parts, findings)
-    if layout is None and not findings.wrong:
-        _attempt(findings, path, lambda: _assemble(path, parts, findings))
     if findings.dataset is not None:
         findings.odd += oddities(findings.dataset)
         if findings.dataset.unseen.size == 0:
@@ -114,112 +101,205 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     return findings
 
 
-def _attempt(findings: Findings, path: Path, step: Callable[[], Any]) -> None:
-    try:
-        with naming(path):
-            step()
-    except InputError as error:
-        findings.wrong.append(str(error))
+# -- a user's own data --------------------------------------------------------------------------
 
 
-# -- reading the parts --------------------------------------------------------------------------
+class _Own:
+    """The parts of a data set, by what `ZeroShotDataset` calls them, as far as they were read."""
+
+    def __init__(self, path: Path, findings: Findings) -> None:
+        self.path, self.findings = path, findings
+        self.sources = Sources(path if path.is_dir() else path.parent)
+        self.parts: dict[str, Any] = {}
+        self.left_out: tuple[str, ...] = ()
+        self.labels_by = ""
+
+    def read(self) -> None:
+        self.read_parts()
+        self.describe()
+        if not self.findings.wrong:
+            self.findings.attempt(self.path, self.assemble)
+
+    def attempt(self, *steps: Callable[[], None]) -> None:
+        for step in steps:
+            self.findings.attempt(self.path, step)
+
+    def read_parts(self) -> None:
+        raise NotImplementedError
+
+    def describe(self) -> None:
+        found, odd, parts = self.findings.found, self.findings.odd, self.parts
+        X, table = parts.get("X"), parts.get("classes")
+        if X is not None and X.ndim == 2:
+            found.append(f"features: {X.shape[0]:,} rows of {X.shape[1]:,} numbers ({X.dtype})")
+        if self.left_out:
+            names = listed(self.left_out)
+            found.append(f"column {names} names or numbers the rows and is left out")
+        odd += [
+            f"column {c!r} is used as a feature: it does not hold whole numbers, each once"
+            for c in parts.get("feature_names") or ()
+            if c.casefold() in ROW_NUMBER_COLUMNS
+        ]
+        if "y" in parts:
+            size, n_names = parts["y"].size, np.unique(parts["y"]).size
+            met = f"by column {self.labels_by!r}" if self.labels_by else "in their order"
+            found.append(
+                f"labels: {size:,} labels, {n_names:,} different names, matched with rows {met}"
+            )
+        if table is not None:
+            found.append(
+                f"class table: {table.n_classes:,} classes, each described by "
+                f"{table.n_attributes:,} numbers"
+            )
+            odd += [
+                f"column {name!r} of the class table is used as an attribute; take it out if it "
+                "numbers the classes"
+                for name in table.attributes or ()
+                if name.casefold() in ROW_NUMBER_COLUMNS
+            ]
+        if "unseen" in parts:
+            found.append(f"unseen classes: {listed(parts['unseen'].tolist())}")
+        if np.size(parts.get("test_rows", ())):
+            found.append(f"test rows: {parts['test_rows'].size:,} rows kept out of training")
+        if "image_paths" in parts:
+            found.append(f"images: {parts['image_paths'].size:,} paths")
+
+    def assemble(self) -> None:
+        y, table = self.parts["y"], self.parts["classes"]
+        empty = np.flatnonzero(y == "")
+        if empty.size:
+            raise InputError(f"row {empty[0]} (counted from 0) has no label ({empty.size} in all)")
+        self.findings.dataset = ZeroShotDataset(
+            name=self.path.resolve().name if self.path.is_dir() else self.path.stem,
+            notes=(f"read from {self.path}", *self.findings.odd),
+            sources=self.sources.digests(),
+            **{"unseen": np.setdiff1d(table.names, y), **self.parts},
+        )
 
 
-def _read_folder(folder: Path, parts: _Parts, findings: Findings) -> None:
-    def used(path: Path) -> Path:
-        parts.files.append(path)
-        return path
+class _Archive(_Own):
+    """One .npz file."""
 
-    def features() -> None:
-        path = used(part(folder, "features", FEATURE_SUFFIXES))
-        beside = [folder / f"labels{s}" for s in LABEL_SUFFIXES if (folder / f"labels{s}").exists()]
+    def read_parts(self) -> None:
+        self.attempt(self.arrays)
+
+    def arrays(self) -> None:
+        arrays, path, parts = files.read_npz(self.path), self.path, self.parts
+        self.sources.use_path(path)
+
+        def features() -> None:
+            parts["X"] = files.pick(arrays, FEATURE_ARRAYS, path, "features")
+
+        def labels() -> None:
+            parts["y"] = as_strings(files.pick(arrays, LABEL_ARRAYS, path, "labels"))
+
+        def classes() -> None:
+            names = as_strings(files.pick(arrays, ("class_names",), path, "class names"))
+            vectors = files.pick(arrays, ("class_vectors",), path, "class vectors")
+            parts["classes"] = ClassTable(names, vectors, arrays.get("class_attributes"))
+
+        def lists() -> None:
+            readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": as_strings}
+            parts.update({name: readers[name](arrays[name]) for name in readers if name in arrays})
+
+        self.attempt(features, labels, classes, lists)
+
+
+class _Folder(_Own):
+    """A file for each part; labels and images may stand beside the features."""
+
+    rows: Rows | None = None
+
+    def read_parts(self) -> None:
+        self.attempt(self.features, self.labels, self.classes)
+        self.attempt(self.unseen, self.test_rows, self.images)
+        for stem in ("unseen", "test_rows", "images"):
+            for other in sorted(self.path.glob(f"{stem}.*")):
+                if other.suffix != ".txt":
+                    self.findings.odd.append(
+                        f"{other.name} is not read; the list is called {stem}.txt"
+                    )
+
+    def features(self) -> None:
+        path = self.sources.use_path(part(self.path, "features", FEATURE_SUFFIXES))
+        beside = [p for p in (self.path / f"labels{s}" for s in LABEL_SUFFIXES) if p.exists()]
         keys = key_columns(beside[0] if len(beside) == 1 else None, path)
-        rows = parts.rows = read_feature_rows(path, keys=keys)
-        findings.odd += [
+        rows = self.rows = read_feature_rows(path, keys=keys)
+        self.findings.odd += [
             f"column {c!r} is in {beside[0].name} too and taken for the number of each row, not "
             "for a feature"
             for c, cells in rows.beside.items()
             if c.casefold() in keys and c.casefold() not in ROW_NUMBER_COLUMNS and is_numeric(cells)
         ]
-        parts.X, parts.y, parts.image_paths = rows.X, rows.labels, rows.image_paths
-        parts.columns, parts.left_out = rows.columns, tuple(rows.beside)
+        found = {"X": rows.X, "y": rows.labels, "image_paths": rows.image_paths}
+        self.parts |= {name: value for name, value in found.items() if value is not None}
+        self.parts["feature_names"], self.left_out = rows.columns, tuple(rows.beside)
 
-    def labels() -> None:
-        path = part(folder, "labels", LABEL_SUFFIXES, required=False)
+    def labels(self) -> None:
+        path = part(self.path, "labels", LABEL_SUFFIXES, required=False)
         if path is not None:
-            if parts.y is not None:
-                findings.odd.append(
-                    f"{path.name} is used, the labels inside the features file are not"
-                )
-            _use_labels(used(path), parts, findings)
+            self.use_labels(self.sources.use_path(path))
         # Labels inside a features file that could not be read are not missing.
-        elif parts.y is None and not (parts.X is None and _may_hold_labels(folder)):
-            part(folder, "labels", LABEL_SUFFIXES, hint=_label_hint(parts.left_out))
-        if parts.X is not None and parts.y is not None and (folder / "features.mat").exists():
-            parts.X = by_rows(parts.X, parts.y.size)
+        elif "y" not in self.parts and ("X" in self.parts or not self.may_hold_labels()):
+            columns = listed(self.left_out)
+            hint = f"; if column {columns} is the class of each row, call it 'label'"
+            part(self.path, "labels", LABEL_SUFFIXES, hint=hint if self.left_out else "")
+        if self.parts.keys() >= {"X", "y"} and self.sources.has("features.mat"):
+            self.parts["X"] = by_rows(self.parts["X"], self.parts["y"].size)
 
-    def classes() -> None:
-        table = ClassTable.read(used(part(folder, "classes", CLASS_SUFFIXES)))
-        parts.classes = ClassTable(
-            as_strings(table.names), table.vectors, table.attributes, table.groups
-        )
+    def may_hold_labels(self) -> bool:
+        return any(self.sources.has(f"features{s}") for s in FEATURE_SUFFIXES if s != ".npy")
 
-    def unseen() -> None:
-        if (folder / "unseen.txt").exists():
-            parts.unseen = _name_list(used(folder / "unseen.txt"), parts.classes)
+    def use_labels(self, path: Path) -> None:
+        """The labels of a file of their own, and what is odd about how they met the rows."""
+        odd = self.findings.odd
+        if "y" in self.parts:
+            odd.append(f"{path.name} is used, the labels inside the features file are not")
+        rows = Rows(np.empty((0, 0))) if self.rows is None else self.rows
+        read = read_labels(path, rows.beside, rows.image_paths)
+        self.parts["y"], self.labels_by = read.names, read.by
+        if read.left:
+            odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
+        if read.unused:
+            odd.append(
+                f"{path.name} has column {listed(read.unused)}, which the features lack: "
+                "labels are taken in their order"
+            )
 
-    def test_rows() -> None:
-        if (folder / "test_rows.txt").exists():
-            parts.test_rows = _row_numbers(used(folder / "test_rows.txt"))
+    def classes(self) -> None:
+        table = ClassTable.read(self.sources.use_path(part(self.path, "classes", CLASS_SUFFIXES)))
+        names = as_strings(table.names)
+        self.parts["classes"] = ClassTable(names, table.vectors, table.attributes, table.groups)
 
-    def images() -> None:
-        if (folder / "images.txt").exists():
-            parts.image_paths = np.array(files.read_lines(used(folder / "images.txt")))
-        if parts.image_paths is not None:
-            parts.image_paths = np.array([str(folder / p) for p in parts.image_paths])
+    def unseen(self) -> None:
+        if self.sources.has("unseen.txt"):
+            path = self.path / "unseen.txt"
+            self.parts["unseen"] = _name_list(path, self.parts.get("classes"))
+            self.sources.use_path(path)
 
-    for step in (features, labels, classes, unseen, test_rows, images):
-        _attempt(findings, folder, step)
-    for stem in ("unseen", "test_rows", "images"):
-        for other in sorted(folder.glob(f"{stem}.*")):
-            if other.suffix != ".txt":
-                findings.odd.append(f"{other.name} is not read; the list is called {stem}.txt")
+    def test_rows(self) -> None:
+        if self.sources.has("test_rows.txt"):
+            self.parts["test_rows"] = _row_numbers(self.sources.use("test_rows.txt"))
 
-
-def _use_labels(path: Path, parts: _Parts, findings: Findings) -> None:
-    """The labels of a file of their own, and what is odd about how they met the rows."""
-    rows = Rows(np.empty((0, 0))) if parts.rows is None else parts.rows
-    read = read_labels(path, rows.beside, rows.image_paths)
-    parts.y, parts.labels_by = read.names, read.by
-    if read.left:
-        findings.odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
-    if read.unused:
-        findings.odd.append(
-            f"{path.name} has column {listed(read.unused)}, which the features have not: labels "
-            "are taken in their order"
-        )
-
-
-def _may_hold_labels(folder: Path) -> bool:
-    return any((folder / f"features{s}").exists() for s in FEATURE_SUFFIXES if s != ".npy")
-
-
-def _label_hint(left_out: tuple[str, ...]) -> str:
-    columns = listed(left_out)
-    return f"; if column {columns} is the class of each row, call it 'label'" if left_out else ""
+    def images(self) -> None:
+        paths = self.parts.get("image_paths")
+        if self.sources.has("images.txt"):
+            paths = files.read_lines(self.sources.use("images.txt"))
+        if paths is not None:
+            self.parts["image_paths"] = np.array([str(self.path / name) for name in paths])
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
-    """Names of classes, one a line, all of which the table describes."""
+    """Names of classes, one per line, all of which the table describes."""
     lines = files.read_lines(path) if path.stat().st_size else []
     names = {number: line for number, line in enumerate(lines, start=1) if line}
     if not names:
-        raise InputError(f"{path} names no class; name classes in it, one a line, or delete it")
+        raise InputError(f"{path} names no class; name classes in it, one per line, or delete it")
     for number, name in names.items():
         if table is None or name in table:
             continue
         if any(part.strip() in table for part in name.split(",")):
-            raise InputError(f"{path}, line {number}: write one name a line, without commas")
+            raise InputError(f"{path}, line {number}: write one name per line, without commas")
         hint = nearest(name, table.names.tolist())
         raise InputError(f"{path}, line {number}: class {name!r} has no line in the table{hint}")
     return np.array(list(names.values()), dtype=str)
@@ -232,99 +312,3 @@ def _row_numbers(path: Path) -> np.ndarray:
     if bad is not None:
         raise InputError(f"{path}: {bad[:30]!r} is not a row number (whole, counted from 0)")
     return np.array([int(line) for line in lines], dtype=np.intp)
-
-
-def _read_archive(path: Path, parts: _Parts, findings: Findings) -> None:
-    arrays = files.read_npz(path)
-    parts.files.append(path)
-
-    def features() -> None:
-        parts.X = files.pick(arrays, FEATURE_ARRAYS, path, "features")
-
-    def labels() -> None:
-        parts.y = as_strings(files.pick(arrays, LABEL_ARRAYS, path, "labels"))
-
-    def classes() -> None:
-        names = as_strings(files.pick(arrays, ("class_names",), path, "class names"))
-        vectors = files.pick(arrays, ("class_vectors",), path, "class vectors")
-        parts.classes = ClassTable(names, vectors, arrays.get("class_attributes"))
-
-    def lists() -> None:
-        if "unseen" in arrays:
-            parts.unseen = as_strings(arrays["unseen"])
-        if "test_rows" in arrays:
-            parts.test_rows = np.ravel(arrays["test_rows"])
-        if "image_paths" in arrays:
-            parts.image_paths = as_strings(arrays["image_paths"])
-
-    for step in (features, labels, classes, lists):
-        _attempt(findings, path, step)
-
-
-# -- putting them together ----------------------------------------------------------------------
-
-
-def _describe(parts: _Parts, findings: Findings) -> None:
-    if parts.X is not None and parts.X.ndim == 2:
-        rows, columns = parts.X.shape
-        findings.found.append(f"features: {rows:,} rows of {columns:,} numbers ({parts.X.dtype})")
-    if parts.left_out:
-        findings.found.append(
-            f"column {listed(parts.left_out)} names or numbers the rows and is left out"
-        )
-    findings.odd += [
-        f"column {c!r} is used as a feature: it does not hold whole numbers, each once"
-        for c in parts.columns or ()
-        if c.casefold() in ROW_NUMBER_COLUMNS
-    ]
-    if parts.y is not None:
-        n_names = np.unique(parts.y).size
-        met = f"by column {parts.labels_by!r}" if parts.labels_by else "in their order"
-        findings.found.append(
-            f"labels: {parts.y.size:,} labels, {n_names:,} different names, matched with rows {met}"
-        )
-    if parts.classes is not None:
-        table = parts.classes
-        findings.found.append(
-            f"class table: {table.n_classes:,} classes, each described by {table.n_attributes:,} "
-            "numbers"
-        )
-        findings.odd += [
-            f"column {name!r} of the class table is used as an attribute; take it out if it "
-            "numbers the classes"
-            for name in table.attributes or ()
-            if name.casefold() in ROW_NUMBER_COLUMNS
-        ]
-    if parts.unseen is not None:
-        findings.found.append(f"unseen classes: {listed(parts.unseen.tolist())}")
-    if parts.test_rows.size:
-        findings.found.append(f"test rows: {parts.test_rows.size:,} rows kept out of training")
-    if parts.image_paths is not None:
-        findings.found.append(f"images: {parts.image_paths.size:,} paths")
-
-
-def _assemble(path: Path, parts: _Parts, findings: Findings) -> None:
-    assert parts.X is not None
-    assert parts.y is not None
-    assert parts.classes is not None
-    empty = np.flatnonzero(parts.y == "")
-    if empty.size:
-        raise InputError(f"row {empty[0]} (counted from 0) has no label ({empty.size} in all)")
-    unseen = parts.unseen
-    if unseen is None:
-        unseen = np.setdiff1d(parts.classes.names, parts.y)
-    sources = Sources(path if path.is_dir() else path.parent)
-    for file in parts.files:
-        sources.use_path(file)
-    findings.dataset = ZeroShotDataset(
-        name=path.resolve().name if path.is_dir() else path.stem,
-        X=parts.X,
-        y=parts.y,
-        classes=parts.classes,
-        unseen=unseen,
-        test_rows=parts.test_rows,
-        image_paths=parts.image_paths,
-        feature_names=parts.columns,
-        notes=(f"read from {path}", *findings.odd),
-        sources=sources.digests(),
-    )

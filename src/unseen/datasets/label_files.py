@@ -29,8 +29,8 @@ class Labels(NamedTuple):
     """The name of the class of each row.
 
     by : the column that rows were matched by; "" if they were taken in their order.
-    left : how many names are of no row.
-    unused : columns that tell the rows, but that the features have not.
+    left : how many names match no row.
+    unused : columns that identify rows, but that the features lack.
     """
 
     names: np.ndarray
@@ -49,7 +49,7 @@ def key_columns(path: Path | None, features: Path) -> tuple[str, ...]:
     try:
         keys = _read_label_table(path)[1]
         shared = {name.casefold() for name in column_names(features)} & set(keys)
-    except InputError:  # told when that file itself is read
+    except InputError:  # reported when that file itself is read
         return ()
     sure = [c for c in shared if c in ROW_NUMBER_COLUMNS or not is_numeric(keys[c])]
     return tuple(sorted(sure or shared))

@@ -15,13 +15,16 @@ from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
 from unseen.datasets.sun import read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
-from unseen.errors import InputError, naming
+from unseen.errors import naming
 
 _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """A reader, the files of which one tells its folders from others, and how to find features."""
+    """A reader, the files any of which marks its folders, and how to find the feature file.
+
+    A reader takes the folder, the feature file and whether an outline is enough, see `Published`.
+    """
 
     read: Callable[..., ZeroShotDataset]
     markers: tuple[str, ...]
@@ -47,8 +50,8 @@ def find_layout(path: Path) -> Layout | None:
     folder = path if path.is_dir() else _folder_of(path)
     if any((folder / f"classes.{suffix}").exists() for suffix in _OWN_CLASSES):
         return None  # a user's own folder
-    if path.suffix == ".npz" and _is_archive(path):
-        return None
+    if path.suffix == ".npz" and "class_names" in files.array_names(path):
+        return None  # a data set by itself
     markers = ((layout, marker) for layout in LAYOUTS for marker in layout.markers)
     found = next((layout for layout, marker in markers if (folder / marker).exists()), None)
     if found is None and path.is_dir() and any(map(is_bundle, path.glob("*.npz"))):
@@ -71,14 +74,6 @@ def _folder_of(features: Path) -> Path:
     """The data set's folder; features of AWA2 lie two folders deeper."""
     is_deep = features.as_posix().endswith(AWA2_FEATURES)
     return features.parents[2] if is_deep else features.parent
-
-
-def _is_archive(path: Path) -> bool:
-    """Is a .npz file a data set by itself?"""
-    try:
-        return "class_names" in files.shapes(path)
-    except InputError:
-        return False
 
 
 def is_feature_file(path: Path) -> bool:

@@ -19,7 +19,7 @@ def oddities(data: ZeroShotDataset) -> list[str]:
         odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
     if data.unseen.size == 1:
         odd.append(
-            "only one unseen class: every prediction among it alone is right, so accuracy tells "
+            "only one unseen class: every prediction among it alone is right, so accuracy says "
             "nothing"
         )
     odd += _without_rows(data)

@@ -174,7 +174,7 @@ def _read_feature_table(path: Path, names: tuple[str, ...] | None, keys: tuple[s
 
 
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
-    """Features of a .mat file, where an instance is often a column, with one row an instance."""
+    """Features of a .mat file, where an instance is often a column, with one row per instance."""
     is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
     return X.T if is_by_columns else X
 

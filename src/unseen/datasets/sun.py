@@ -8,45 +8,46 @@ from typing import Any
 import numpy as np
 
 from unseen import files
-from unseen.datasets.assemble import NO_ROWS, assemble
-from unseen.datasets.att_splits import original_split, proposed_split
+from unseen.datasets.att_splits import original_split, proposed_split, split_file
+from unseen.datasets.class_names import Spellings
 from unseen.datasets.dataset import Split, ZeroShotDataset
-from unseen.datasets.feature_file import find_features, read_feature_file
-from unseen.datasets.means import class_means
-from unseen.datasets.pictures import existing_pictures
-from unseen.datasets.sources import Sources
-from unseen.datasets.spelling import Spellings
+from unseen.datasets.published import NO_ROWS, Published, class_means, existing_pictures
 from unseen.errors import InputError
 
 # The ten scenes that early work kept as unseen (Jayaraman and Grauman, 2014), the paper's 707 / 10.
 ORIGINAL_UNSEEN = (
-    "inn_indoor", "flea_market_indoor", "lab_classroom", "outhouse_outdoor", "chemical_plant",
-    "mineshaft", "lake_natural", "shoe_shop", "art_school", "archive",
-)  # fmt: skip
+    "inn_indoor",
+    "flea_market_indoor",
+    "lab_classroom",
+    "outhouse_outdoor",
+    "chemical_plant",
+    "mineshaft",
+    "lake_natural",
+    "shoe_shop",
+    "art_school",
+    "archive",
+)
 _N_CLASSES = 717
 
 
 def read_sun(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
     """Read the scenes; a class is described by the mean of its images' attributes.
 
-    Parameters
-    ----------
-    folder : holds images.mat, attributes.mat and attributeLabels_continuous.mat; the classes of
-        testclasses.txt, if it is there, are unseen in place of the ten of the original protocol.
-    features : the feature file, in the order of images.mat, if the folder has more than one.
-    outline : do not read the features, only what describes them.
+    The folder holds images.mat, attributes.mat and attributeLabels_continuous.mat; features are in
+    the order of images.mat. The classes of testclasses.txt, if it is there, are unseen in place of
+    the ten of the original protocol.
     """
-    sources, notes = Sources(folder), [f"read from {folder}, SUN Attribute"]
-    images = files.mat_strings(_variable(sources.use("images.mat"), "images"))
-    attributes = files.mat_strings(_variable(sources.use("attributes.mat"), "attributes"))
-    per_image = sources.use("attributeLabels_continuous.mat")
+    data = Published(folder, "SUN Attribute", features, outline)
+    images = files.mat_strings(_variable(data.use("images.mat"), "images"))
+    attributes = files.mat_strings(_variable(data.use("attributes.mat"), "attributes"))
+    per_image = data.use("attributeLabels_continuous.mat")
     y = np.array([_scene(image) for image in images.tolist()])
     table = class_means(y, _variable(per_image, "labels_cv"), attributes, per_image)
-    path = find_features(folder) if features is None else features
-    rows = read_feature_file(path, sources, outline)
-    splits = _splits(sources, Spellings(table.names.tolist()), table.names, y, notes)
+    names = Spellings(table.names)
+    proposed = proposed_split(data, names, y, split_file(data))
+    original = original_split(data, names, proposed) or sun_original(table.names, data.notes)
     pictures = existing_pictures(folder, images)
-    return assemble(f"SUN {path.stem}", rows.X, y, table, splits, sources, notes, outline, pictures)
+    return data.dataset(f"SUN {data.features.stem}", y, table, original | proposed, pictures)
 
 
 def _variable(path: Path, name: str) -> Any:
@@ -63,7 +64,7 @@ def _scene(image: str) -> str:
 
 def sun_original(names: np.ndarray, notes: list[str]) -> dict[str, Split]:
     """The original protocol, if these are the names of all 717 scenes."""
-    table = Spellings(names.tolist())
+    table = Spellings(names)
     found = [table.find(name) for name in ORIGINAL_UNSEEN]
     if names.size != _N_CLASSES or None in found:
         return {}
@@ -72,11 +73,3 @@ def sun_original(names: np.ndarray, notes: list[str]) -> dict[str, Split]:
         "one do not compare with those of the other"
     )
     return {"original": Split(np.array(found, dtype=str), NO_ROWS)}
-
-
-def _splits(
-    sources: Sources, table: Spellings, names: np.ndarray, y: np.ndarray, notes: list[str]
-) -> dict[str, Split]:
-    proposed = proposed_split(sources, table, y, notes)
-    original = original_split(sources, table, proposed, notes) or sun_original(names, notes)
-    return original | ({} if proposed is None else {"proposed": proposed})

@@ -67,7 +67,26 @@ def make_zero_shot(
     table = factors @ A + table_noise * shared.standard_normal((n_classes, n_attributes))
     names = np.array([f"class {c:0{len(str(n_classes - 1))}d}" for c in range(n_classes)])
     shape = (n_classes * rows_per_class, n_features)
-    X = _rows(shape, dtype, out, factors, P, noise, rows_per_class, random_state)
+
+    def fill(X: np.ndarray) -> None:
+        for c, factor in enumerate(factors):
+            stream = np.random.default_rng([random_state, c])
+            of_class = X[c * rows_per_class : (c + 1) * rows_per_class]
+            for rows in row_blocks(rows_per_class, 8 * (n_factors + n_features)):
+                size = (rows.stop - rows.start, n_factors + n_features)
+                random = noise * stream.standard_normal(size)
+                of_class[rows] = (factor + random[:, :n_factors]) @ P + random[:, n_factors:]
+
+    if out is None:
+        X = np.empty(shape, dtype=dtype)
+        fill(X)
+    else:
+        with writing(out) as temporary:
+            X = open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
+            fill(X)
+            X.flush()
+            del X  # closed before it is renamed
+        X = np.load(out, mmap_mode="r")
     return ZeroShotDataset(
         name="synthetic",
         X=X,
@@ -76,43 +95,3 @@ def make_zero_shot(
         unseen=names[n_seen:],
         notes=(f"synthetic, {n_factors} shared factors, random_state {random_state}",),
     )
-
-
-def _rows(
-    shape: tuple[int, int],
-    dtype: type,
-    out: str | os.PathLike[str] | None,
-    factors: np.ndarray,
-    P: np.ndarray,
-    noise: float,
-    rows_per_class: int,
-    random_state: int,
-) -> np.ndarray:
-    if out is None:
-        X = np.empty(shape, dtype=dtype)
-        _fill(X, factors, P, noise, rows_per_class, random_state)
-        return X
-    with writing(out) as temporary:
-        X = open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
-        _fill(X, factors, P, noise, rows_per_class, random_state)
-        X.flush()
-        del X
-    return np.load(out, mmap_mode="r")
-
-
-def _fill(
-    X: np.ndarray,
-    factors: np.ndarray,
-    P: np.ndarray,
-    noise: float,
-    rows_per_class: int,
-    random_state: int,
-) -> None:
-    for c, factor in enumerate(factors):
-        stream = np.random.default_rng([random_state, c])
-        of_class = X[c * rows_per_class : (c + 1) * rows_per_class]
-        width = factor.size + X.shape[1]
-        for rows in row_blocks(rows_per_class, 8 * width):
-            random = noise * stream.standard_normal((rows.stop - rows.start, width))
-            within, without = random[:, : factor.size], random[:, factor.size :]
-            of_class[rows] = (factor + within) @ P + without

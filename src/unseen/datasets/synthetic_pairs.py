@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from unseen.errors import InputError
 
@@ -30,6 +28,8 @@ class PairDataset:
 
         No score ranks pairs better than this one, so its measures are the ceiling of all methods.
         """
+        from scipy.special import expit
+
         return expit(X @ (S @ self.link).T + self.offset)
 
 
@@ -61,6 +61,9 @@ def make_pairs(
     known : share of pairs whose label is given; the others are 0.
     noise : σ.
     """
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
     sizes = {"n_sources": n_sources, "n_targets": n_targets, "n_factors": n_factors}
     for name, size in sizes.items():
         if size < 1:

@@ -1,6 +1,7 @@
 """Files that users bring, read with care, and files written whole or not at all."""
 
 from unseen.files.reading import (
+    array_names,
     checked_path,
     mat_strings,
     not_utf8,
@@ -11,10 +12,12 @@ from unseen.files.reading import (
     read_npz,
     sha256,
     shapes,
+    whole,
 )
 from unseen.files.writing import writing
 
 __all__ = [
+    "array_names",
     "checked_path",
     "mat_strings",
     "not_utf8",
@@ -25,5 +28,6 @@ __all__ = [
     "read_npz",
     "sha256",
     "shapes",
+    "whole",
     "writing",
 ]

@@ -59,10 +59,8 @@ def read_lines(path: str | os.PathLike[str]) -> list[str]:
 def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     """A .npy array, memory-mapped so that it may be larger than memory."""
     path = checked_path(path)
-    try:
+    with whole(path, ".npy"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:
-        raise InputError(_broken(path, ".npy", error)) from error
     if not isinstance(array, np.ndarray):
         array.close()
         raise InputError(f"{path} is named .npy but holds several arrays; rename it to .npz")
@@ -74,13 +72,10 @@ def read_npz(path: str | os.PathLike[str], names: list[str] | None = None) -> di
     path = checked_path(path)
     if _is_npy(path):
         raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
-    try:
-        # numpy leaves a broken file open if it is the one to open it.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            wanted = [name for name in archive.files if names is None or name in names]
-            arrays = {name: archive[name] for name in wanted}
-    except Exception as error:
-        raise InputError(_broken(path, ".npz", error)) from error
+    # numpy leaves a broken file open if it is the one to open it.
+    with whole(path, ".npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        wanted = [name for name in archive.files if names is None or name in names]
+        arrays = {name: archive[name] for name in wanted}
     odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if odd:
         raise InputError(f"{path} is a zip file with other things than arrays: {listed(odd)}")
@@ -92,15 +87,22 @@ def _is_npy(path: Path) -> bool:
         return file.read(len(_NPY_MAGIC)) == _NPY_MAGIC
 
 
-def _broken(path: Path, kind: str, error: Exception) -> str:
-    # numpy takes any file it does not know for a pickle, so its word alone proves nothing.
-    objects = "pickle" in str(error) or "Python objects" in str(error)
-    if objects and (_is_npy(path) or zipfile.is_zipfile(path)):
-        return (
-            f"{path} holds Python objects (pickle), which are refused because loading them can run "
-            "code; save names as strings (dtype 'U'), not as dtype=object"
-        )
-    return f"{path} is not a whole {kind} file, it may be truncated ({type(error).__name__})"
+@contextmanager
+def whole(path: Path, kind: str) -> Iterator[None]:
+    """Answer whatever a library says of a file that it cannot read with one sentence."""
+    try:
+        yield
+    except Exception as error:
+        # numpy takes any file it does not know for a pickle, so its word alone proves nothing.
+        objects = "pickle" in str(error) or "Python objects" in str(error)
+        if objects and (_is_npy(path) or zipfile.is_zipfile(path)):
+            raise InputError(
+                f"{path} holds Python objects (pickle), which are refused because loading them can "
+                "run code; save names as strings (dtype 'U'), not as dtype=object"
+            ) from error
+        raise InputError(
+            f"{path} is not a whole {kind} file, it may be truncated ({type(error).__name__})"
+        ) from error
 
 
 def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, Any]:
@@ -112,7 +114,7 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
         with _mat73(path) as file:
             wanted = [k for k in _variables(file) if names is None or k in names]
             return {k: _mat73_value(file, file[k]) for k in wanted}
-    with _whole_mat(path):
+    with whole(path, ".mat"):
         content = scipy.io.loadmat(path, variable_names=names)
     return {k: v for k, v in content.items() if not k.startswith("__")}
 
@@ -125,19 +127,9 @@ def _is_mat73(path: Path) -> bool:
 
 
 @contextmanager
-def _whole_mat(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise InputError(
-            f"{path} is not a whole .mat file, it may be truncated ({type(error).__name__})"
-        ) from error
-
-
-@contextmanager
 def _mat73(path: Path) -> Iterator[Any]:
     h5py = require("h5py", "data", f"{path} is a MATLAB v7.3 file; reading it")
-    with _whole_mat(path), h5py.File(path, "r") as file:
+    with whole(path, ".mat"), h5py.File(path, "r") as file:
         yield file
 
 
@@ -169,22 +161,27 @@ def shapes(path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
             return {k: tuple(reversed(file[k].shape)) for k in _variables(file)}
     import scipy.io
 
-    with _whole_mat(path):
+    with whole(path, ".mat"):
         return {name: tuple(shape) for name, shape, _ in scipy.io.whosmat(path)}
+
+
+def array_names(path: Path) -> set[str]:
+    """What the arrays in a .npz or .mat file are called; none if the file cannot be read."""
+    try:
+        return set(shapes(path))
+    except InputError:
+        return set()
 
 
 def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     form = np.lib.format
     readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
     found = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.namelist():
-                with archive.open(member) as file:
-                    shape, *_ = readers[form.read_magic(file)](file)
-                    found[member.removesuffix(".npy")] = shape
-    except Exception as error:
-        raise InputError(_broken(path, ".npz", error)) from error
+    with whole(path, ".npz"), zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            with archive.open(member) as file:
+                shape, *_ = readers[form.read_magic(file)](file)
+                found[member.removesuffix(".npy")] = shape
     return found
 
 

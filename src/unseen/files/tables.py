@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import os
+from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen.errors import InputError, require
-from unseen.files import checked_path, not_utf8
+from unseen.errors import InputError, counted, require
+from unseen.files import checked_path, not_utf8, whole
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # What the column of labels may be called, where a table may hold labels.
@@ -53,134 +56,79 @@ def column_names(path: Path) -> list[str]:
     path = checked_path(path)
     if path.suffix == ".parquet":
         return [str(column) for column in _parquet_frame(path).columns]
+    with _lines(path) as lines:
+        return _header(lines)
+
+
+# -- text cells ---------------------------------------------------------------------------------
+# The csv module and not pandas, which is in an extra, and which names neither the line and column
+# of a cell that is not a number nor the line that has too few cells.
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[Any]:
+    """The lines of a text file, each a list of cells."""
+    delimiter = "\t" if path.suffix == ".tsv" else ","
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file, delimiter=_delimiter(path)), [])
+            yield csv.reader(file, delimiter=delimiter)
     except UnicodeDecodeError as error:
         raise InputError(not_utf8(path)) from error
     except csv.Error as error:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
-    return [cell.strip() for cell in header]
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if path.suffix == ".tsv" else ","
-
-
-def _parquet_frame(path: Path) -> Any:
-    """The columns of the file, and its index if it has a name or holds text."""
-    pandas = require("pandas", "data", f"reading {path.name}")
-    require("pyarrow", "data", f"reading {path.name}")
-    try:
-        frame = pandas.read_parquet(path)
-    except Exception as error:
-        raise InputError(
-            f"{path} is not a whole .parquet file, it may be truncated ({type(error).__name__})"
-        ) from error
-    if frame.index.name is not None or _is_words(frame.index):
-        frame = frame.reset_index()
-    if frame.empty:
-        raise InputError(
-            f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
-        )
-    return frame
-
-
-def _read_parquet(
-    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
-) -> Table:
-    frame = _parquet_frame(path)
-    numbered = frame.index.to_numpy(str)
-    columns = tuple(map(str, frame.columns))
-    _check_different(path, columns, text)
-    frame.columns = columns
-    words = [c for c in columns if c.casefold() in text or (
-        c.casefold() in row_numbers and number_rows(frame[c].to_numpy(str))
-    )]  # fmt: skip
-    if columns[0] not in words and (first_is_text or _is_words(frame[columns[0]])):
-        words.insert(0, columns[0])
-    numbers = [c for c in columns if c not in words]
-    for column in numbers:
-        if _is_words(frame[column]):
-            raise InputError(
-                f"{path}: column {column!r} holds text where numbers are needed"
-                + _label_hint(columns, text)
-            )
-    cells = {
-        _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
-        for c in words
-    }
-    # An index that does not merely count tells the rows, as frames that were shuffled keep theirs.
-    counts = np.array_equal(numbered, np.arange(len(frame)).astype(str))
-    if "index" in row_numbers and "index" not in columns and number_rows(numbered) and not counts:
-        cells["index"] = numbered
-    return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), cells)
-
-
-def _is_words(column: Any) -> bool:
-    return column.dtype.kind not in "biuf"
-
-
-def _key(column: str, text: tuple[str, ...]) -> str:
-    """A column of text under the name it was asked for by."""
-    return column.casefold() if column.casefold() in text else column
-
-
-def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
-    """The way out for text where numbers belong, if labels may stand in the table but do not."""
-    has_labels = any(c.casefold() in LABEL_COLUMNS for c in columns)
-    may_hold_labels = "label" in text and not has_labels
-    hint = "; if it is the class of each row, call the column 'label'"
-    return hint if may_hold_labels else ""
+def _header(lines: Iterator[list[str]]) -> list[str]:
+    return [cell.strip() for cell in next(lines, [])]
 
 
 def _read_delimited(
     path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
 ) -> Table:
-    delimiter = _delimiter(path)
-    header, first = _head(path, delimiter)
-    _check_different(path, header, text)
-    begins_with_text = first_is_text or not _is_number(first[0])
-    words = [
-        i for i, c in enumerate(header) if c.casefold() in text or (i == 0 and begins_with_text)
-    ]
-    maybe = [i for i, c in enumerate(header) if c.casefold() in row_numbers and i not in words]
-    cells = _read_words(path, delimiter, header, maybe)
-    words = sorted([*words, *(i for i in maybe if number_rows(cells[header[i]]))])
-    numbers = [i for i in range(len(header)) if i not in words]
-    _check_named(path, header, numbers)
-    columns = _read_words(path, delimiter, header, words)
-    columns = {_key(c, text): cells for c, cells in columns.items()}
-    if begins_with_text and not first_is_text and header[0].casefold() not in text:
-        _check_no_number(path, header[0], columns[header[0]])
+    """One pass over the lines; columns that may number the rows are read as numbers and as text."""
+    with _lines(path) as lines:
+        header, first = _head(path, lines)
+        _check_different(path, header, text)
+        begins_with_text = first_is_text or not _is_number(first[0])
+        names = [column.casefold() for column in header]
+        numbers = [i for i, c in enumerate(names) if c not in text and (i or not begins_with_text)]
+        words = [i for i, c in enumerate(names) if i not in numbers or c in row_numbers]
+        _check_named(path, header, numbers)
+        values, cells = array("d"), []
+        for line in chain([first], filter(None, lines)):
+            _check_width(path, header, line, lines.line_num)
+            try:
+                values.extend([float(line[i]) for i in numbers])
+            except ValueError:
+                # Text from its first cell on: a column of text, not a slip.
+                hint = "" if cells else _label_hint(header, text)
+                where = f"{path}, line {lines.line_num}"
+                raise InputError(_no_number(where, header, line, numbers, hint)) from None
+            cells.append([line[i].strip() for i in words])
+    columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
+    if begins_with_text and not first_is_text and names[0] not in text:
+        _check_no_number(path, header[0], columns[0])
+    are_numbers = [i not in columns or not number_rows(columns[i]) for i in numbers]
+    X = np.asarray(values).reshape(len(cells), len(numbers))
+    kept = [i for i, is_number in zip(numbers, are_numbers, strict=True) if is_number]
     return Table(
-        columns=tuple(header[i] for i in numbers),
-        numbers=_read_numbers(path, delimiter, header, numbers, _label_hint(header, text)),
-        text=columns,
+        columns=tuple(header[i] for i in kept),
+        numbers=X if len(kept) == len(numbers) else X[:, are_numbers],
+        text={_key(header[i], text): found for i, found in columns.items() if i not in kept},
     )
 
 
-def _head(path: Path, delimiter: str) -> tuple[list[str], list[str]]:
-    """The header and the first line of values, after checking that every line is as wide."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file, delimiter=delimiter)
-            header = [cell.strip() for cell in next(lines, [])]
-            if len(header) == 1 and ";" in header[0]:
-                raise InputError(
-                    f"{path}: cells are separated by ';'; save it with commas between cells and "
-                    "points in numbers"
-                )
-            first = None
-            for line in filter(None, lines):
-                _check_width(path, header, line, lines.line_num)
-                first = first or line
-    except UnicodeDecodeError as error:
-        raise InputError(not_utf8(path)) from error
-    except csv.Error as error:
-        raise InputError(f"{path} is not a table of text cells ({error})") from error
+def _head(path: Path, lines: Any) -> tuple[list[str], list[str]]:
+    """The header and the first line of values."""
+    header, first = _header(lines), next(filter(None, lines), None)
+    if len(header) == 1 and ";" in header[0]:
+        raise InputError(
+            f"{path}: cells are separated by ';'; save it with commas between cells and points in "
+            "numbers"
+        )
     if first is None:
         raise InputError(f"{path} has no line after its header")
+    _check_width(path, header, first, lines.line_num)
     if _is_values(header) and _is_number(first[-1]):
         raise InputError(
             f"{path} begins with numbers; its first line must be a header that names the columns"
@@ -193,16 +141,15 @@ def _is_values(header: list[str]) -> bool:
     is_numbered = len(header) > 2 and header == [str(i) for i in range(len(header))]
     if is_numbered or header[0].casefold() in _NAME_HEADERS:
         return False
-    return all(_is_number(cell) for cell in header[1:] or header)
+    return all(map(_is_number, header[1:] or header))
 
 
 def _check_width(path: Path, header: list[str], line: list[str], number: int) -> None:
     if len(line) != len(header):
-        cells = f"{len(line)} cell{'' if len(line) == 1 else 's'}"
         quotes = "; a name that holds a comma must stand in double quotes"
         hint = quotes if len(line) > len(header) and path.suffix == ".csv" else ""
-        where = f"{path}, line {number}"
-        raise InputError(f"{where}: {cells} where the header has {len(header)}{hint}")
+        cells = counted(len(line), "cell")
+        raise InputError(f"{path}, line {number}: {cells} where the header has {len(header)}{hint}")
 
 
 def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
@@ -210,6 +157,96 @@ def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
     if unnamed is not None:
         hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
         raise InputError(f"{path}: column {unnamed + 1} has no name in the header{hint}")
+
+
+def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
+    """A column that begins with text is text to its end; a number in it is a slip."""
+    number = next((cell for cell in cells if _is_number(cell)), None)
+    if number is not None:
+        raise InputError(
+            f"{path}: column {column!r} begins with {str(cells[0])!r} but later has numbers such "
+            f"as {str(number)!r}; a column holds numbers or text, not both"
+        )
+
+
+def _no_number(where: str, header: list[str], line: list[str], keep: list[int], hint: str) -> str:
+    column, cell = next((header[i], line[i]) for i in keep if not _is_number(line[i]))
+    what, hint = (f"holds {cell!r}", hint) if cell.strip() else ("is empty", "")
+    return f"{where}: column {column!r} {what}, a number was expected{hint}"
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+# -- typed cells --------------------------------------------------------------------------------
+
+
+def _parquet_frame(path: Path) -> Any:
+    """The columns of the file, and its index if it has a name or holds text."""
+    pandas = require("pandas", "data", f"reading {path.name}")
+    require("pyarrow", "data", f"reading {path.name}")
+    with whole(path, ".parquet"):
+        frame = pandas.read_parquet(path)
+    if frame.index.name is not None or _holds_words(frame.index):
+        frame = frame.reset_index()
+    if frame.empty:
+        raise InputError(
+            f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
+        )
+    return frame
+
+
+def _read_parquet(
+    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
+) -> Table:
+    frame = _parquet_frame(path)
+    header = frame.columns = [str(column) for column in frame.columns]
+    _check_different(path, header, text)
+    words, numbers = [], []
+    for place, column in enumerate(header):
+        name, cells = column.casefold(), frame[column]
+        is_text = name in text or (place == 0 and (first_is_text or _holds_words(cells)))
+        if is_text or (name in row_numbers and number_rows(cells.to_numpy(str))):
+            words.append(column)
+        elif _holds_words(cells):
+            hint = _label_hint(header, text)
+            raise InputError(f"{path}: column {column!r} holds text where numbers are needed{hint}")
+        else:
+            numbers.append(column)
+    found = {
+        _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
+        for c in words
+    }
+    # An index that is no plain count identifies the rows: frames that were shuffled keep theirs.
+    index = frame.index.to_numpy(str)
+    counts = np.array_equal(index, np.arange(len(frame)).astype(str))
+    if "index" in row_numbers and "index" not in header and number_rows(index) and not counts:
+        found["index"] = index
+    return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), found)
+
+
+def _holds_words(column: Any) -> bool:
+    return column.dtype.kind not in "biuf"
+
+
+# -- both ---------------------------------------------------------------------------------------
+
+
+def _key(column: str, text: tuple[str, ...]) -> str:
+    """A column of text under the name it was asked for by."""
+    return column.casefold() if column.casefold() in text else column
+
+
+def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
+    """The way out for text where numbers belong, if labels may stand in the table but do not."""
+    if "label" not in text or any(c.casefold() in LABEL_COLUMNS for c in columns):
+        return ""
+    return "; if it is the class of each row, call the column 'label'"
 
 
 def _check_different(path: Path, header: Iterable[str], text: tuple[str, ...]) -> None:
@@ -235,69 +272,3 @@ def is_numeric(cells: np.ndarray) -> bool:
 def is_unique(cells: np.ndarray) -> bool:
     """Whether no cell is there twice."""
     return np.unique(cells).size == cells.size
-
-
-def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
-    """A column that begins with text is text to its end; a number in it betrays a slip."""
-    number = next((cell for cell in cells if _is_number(cell)), None)
-    if number is not None:
-        raise InputError(
-            f"{path}: column {column!r} begins with {str(cells[0])!r} and goes on with numbers "
-            f"such as {str(number)!r}; a column holds numbers or text, not both"
-        )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _read_numbers(
-    path: Path, delimiter: str, header: list[str], keep: list[int], text_hint: str
-) -> np.ndarray:
-    if not keep:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            n_lines = sum(1 for line in csv.reader(file, delimiter=delimiter) if line) - 1
-        return np.empty((n_lines, 0))
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            next(csv.reader(file, delimiter=delimiter))
-            return np.loadtxt(
-                file, delimiter=delimiter, usecols=keep, ndmin=2, comments=None, quotechar='"'
-            )
-    except ValueError as error:
-        where = _where_not_a_number(path, delimiter, header, keep, text_hint)
-        raise InputError(where) from error
-
-
-def _where_not_a_number(
-    path: Path, delimiter: str, header: list[str], keep: list[int], text_hint: str
-) -> str:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, delimiter=delimiter)
-        next(lines)
-        for number, line in enumerate(filter(None, lines)):
-            for i in keep:
-                if not _is_number(line[i]):
-                    is_empty = not line[i].strip()
-                    what = "is empty" if is_empty else f"holds {line[i]!r}"
-                    where = f"{path}, line {lines.line_num}: column {header[i]!r}"
-                    # Text from its first cell on: a column of text, not a slip.
-                    hint = text_hint if number == 0 and not is_empty else ""
-                    return f"{where} {what}, a number was expected{hint}"
-    return f"{path} holds cells that are not numbers"
-
-
-def _read_words(
-    path: Path, delimiter: str, header: list[str], keep: list[int]
-) -> dict[str, np.ndarray]:
-    if not keep:
-        return {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, delimiter=delimiter)
-        next(lines)
-        cells = [[line[i].strip() for i in keep] for line in lines if line]
-    return {header[i]: np.array([c[k] for c in cells], dtype=str) for k, i in enumerate(keep)}

@@ -15,7 +15,8 @@ from unseen.errors import InputError
 def datasets(json: Json = False, config: Config = None) -> None:
     """List the embedded data sets, and the published ones with where to get them.
 
-    Published data are looked for in the folder that UNSEEN_DATA names. Their features are not read.
+    Published data are looked for in the folder that UNSEEN_DATA names, else in ~/.cache/unseen.
+    Their features are not read.
     """
     embedded = {name: make() for name, make in EMBEDDED.items()}
     published = {entry.name: _published(entry) for entry in entries()}
@@ -65,10 +66,8 @@ def _show_embedded(embedded: dict[str, ZeroShotDataset]) -> None:
 
 
 def _show_published(published: dict[str, dict[str, Any]]) -> None:
-    folder = data_folder()
-    where = "UNSEEN_DATA is not set" if folder is None else f"looked for in {folder}"
     show(
-        f"Published data sets, {where}",
+        f"Published data sets, looked for in {data_folder()}",
         ["name", "rows; attributes; seen / unseen classes in the paper", "the same here"],
         [[name, _paper(known["paper"]), _here(known)] for name, known in published.items()],
     )

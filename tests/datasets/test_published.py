@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.datasets.writers import touch
-from unseen.datasets.pictures import existing_pictures
+from unseen.datasets.published import existing_pictures
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,111 @@
+"""A published data set while it is read: what the readers of all layouts share."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.datasets.dataset import Split, ZeroShotDataset
+from unseen.datasets.feature_file import FeatureRows, find_features, read_feature_file
+from unseen.datasets.sources import Sources
+from unseen.errors import InputError, naming
+
+NO_ROWS = np.empty(0, dtype=np.intp)
+_PICTURES = ("images", "JPEGImages", "thumbs")
+
+
+class Published(Sources):
+    """The folder of a published data set, and notes on what was noticed while reading it.
+
+    Parameters
+    ----------
+    folder : where its files lie.
+    what : what it is called in the first note.
+    features : the feature file, if the folder has more than one.
+    outline : do not read the features, only what describes them; an outline has no digests
+        either, as they read every byte.
+    """
+
+    def __init__(
+        self, folder: Path, what: str, features: Path | None = None, outline: bool = False
+    ) -> None:
+        super().__init__(folder)
+        self.notes = [f"read from {folder}, {what}"]
+        self.features = find_features(folder) if features is None else features
+        self.outline = outline
+
+    @cached_property
+    def rows(self) -> FeatureRows:
+        return read_feature_file(self.features, self, self.outline)
+
+    def dataset(
+        self,
+        name: str,
+        y: np.ndarray,
+        classes: ClassTable,
+        splits: Mapping[str, Split],
+        image_paths: np.ndarray | None = None,
+    ) -> ZeroShotDataset:
+        """The last step of every reader: one data set of its parts, on the first of its splits."""
+        active = next(iter(splits), "")
+        if not splits:
+            self.notes.append("no split comes with these files: no class is kept as unseen")
+        unseen, test_rows = splits.get(active, Split(classes.names[:0], NO_ROWS))
+        with naming(self.folder):
+            return ZeroShotDataset(
+                name=name,
+                X=self.rows.X,
+                y=y,
+                classes=classes,
+                unseen=unseen,
+                test_rows=test_rows,
+                image_paths=image_paths,
+                notes=tuple(self.notes),
+                splits=splits,
+                split=active,
+                sources={} if self.outline else self.digests(),
+            )
+
+
+def class_means(
+    y: np.ndarray, per_image: np.ndarray, attributes: np.ndarray, where: Path
+) -> ClassTable:
+    """A table with one row per class: the mean of the attributes (N x d) of its images."""
+    if per_image.ndim != 2 or per_image.shape != (y.size, attributes.size):
+        raise InputError(
+            f"{where} has attributes of shape {per_image.shape} for {y.size} images and "
+            f"{attributes.size} attribute names"
+        )
+    names, position = np.unique(y, return_inverse=True)
+    sums = np.zeros((names.size, attributes.size))
+    np.add.at(sums, position, per_image)
+    return ClassTable(names, sums / np.bincount(position)[:, None], attributes)
+
+
+def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | None:
+    """The picture of each row below `folder`, empty where there is none; None if there are none.
+
+    Public files keep the paths of the machine that made them, so only what follows the folder of
+    all pictures is looked up. A path that leads out of that folder has no picture: a report shows
+    pictures, and the files of a stranger must not choose which of the reader's own it shows.
+    """
+    roots = [folder / name for name in _PICTURES if (folder / name).is_dir()]
+    if paths is None or not roots:
+        return None
+    found = np.array([_picture(roots, str(path)) for path in paths], dtype=str)
+    return found if (found != "").any() else None
+
+
+def _picture(roots: list[Path], path: str) -> str:
+    for name in _PICTURES:
+        path = path.rpartition(f"/{name}/")[2]
+    if os.path.isabs(path) or ".." in re.split(r"[\\/]", path):
+        return ""
+    places = (os.path.join(root, path) for root in roots)
+    return next((place for place in places if os.path.isfile(place)), "")
