@@ -366,21 +366,11 @@ def test_a_later_format_is_named(saved: Any, tmp_path: Path) -> None:
 # -- saving -------------------------------------------------------------------------------------
 
 
-class Homemade(ESZSL):
-    """A method outside the registry."""
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_a_model_that_is_not_fitted_is_not_saved(tmp_path: Path, method: str) -> None:
     with pytest.raises(InputError, match="not fitted"):
         METHODS[method]().save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_method_outside_the_registry_is_not_saved(tmp_path: Path) -> None:
-    X, y, table, _ = problem()
-    with pytest.raises(InputError, match="Homemade"):
-        Homemade().fit(X, y, classes=table).save(tmp_path / "model")
 
 
 def test_state_that_is_no_data_is_not_saved(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,9 +16,10 @@ import unseen
 from unseen.errors import InputError
 from unseen.storage import tensors
 from unseen.storage.tensors import Arrays, DamagedError
+from unseen.storage.values import decode, encode
 
 KIND = "unseen checkpoint"
-FORMAT = 1
+FORMAT = 2
 # A state is written again after so many times the seconds that its last writing took.
 _WORK_A_WRITE = 20.0
 
@@ -74,7 +76,7 @@ class Checkpoint:
         stage, state = self._pending
         arrays = Arrays()
         content = {"format": FORMAT, "belongs": self._belongs, "stage": stage}
-        content["state"] = {name: _encode(value, arrays) for name, value in state.items()}
+        content["state"] = encode(state, arrays, exact=True)
         tensors.write(self.path, KIND, content, arrays)
         self._pending = None
         self._written = time.monotonic()
@@ -97,12 +99,11 @@ class Checkpoint:
     def _read(self) -> tuple[str, dict[str, Any]]:
         assert self.path is not None
         try:
-            with self.path.open("rb") as file:
-                content, arrays = tensors.read(file, KIND)
+            content, arrays = tensors.read(self.path, KIND)
             if content["format"] != FORMAT:
                 raise DamagedError(f"its format is {content['format']}, not {FORMAT}")
             belongs, stage = dict(content["belongs"]), str(content["stage"])
-            state = {name: _decode(value, arrays) for name, value in content["state"].items()}
+            state = decode(content["state"], arrays)
         except (OSError, DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{self.path} is not a checkpoint of unseen, or it is damaged: {error}; remove it, "
@@ -175,34 +176,8 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """What JSON gives back as it was given."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(v) for name, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
+    return json.loads(json.dumps(value, default=_shown))
 
 
-def _encode(value: Any, arrays: Arrays) -> Any:
-    """A value as JSON. An array that lies in memory by columns comes back so: sums over it are
-    then the same to the last bit."""
-    if isinstance(value, np.ndarray):
-        by_columns = value.flags.f_contiguous and not value.flags.c_contiguous
-        stored = value.T if by_columns else value
-        known = next((name for name, array in arrays.items() if array is stored), None)
-        return {"columns" if by_columns else "rows": known or arrays.add(stored)}
-    if isinstance(value, np.generic):
-        return {"number": arrays.add(np.asarray(value))}
-    if isinstance(value, (list, tuple)):
-        return [_encode(v, arrays) for v in value]
-    return value
-
-
-def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if isinstance(value, list):
-        return [_decode(v, arrays) for v in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, name),) = value.items()
-    array = arrays[name]
-    return {"rows": array, "columns": array.T}[kind] if kind != "number" else array[()]
+def _shown(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else repr(value)

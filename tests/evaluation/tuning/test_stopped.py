@@ -16,6 +16,7 @@ from unseen import ESZSL, ClassHoldout, InputError, RowScaler, make_zero_shot, t
 from unseen.evaluation.tuning import Tuning
 from unseen.storage import tensors
 from unseen.storage.checkpoint import KIND, Checkpoint, remove
+from unseen.storage.values import decode
 
 GRID = {"row_penalty": [1e-4, 1e-2, 1e-1], "class_penalty": [1e-3, 1.0]}
 
@@ -81,8 +82,8 @@ def test_stopped_after_any_fit_it_goes_on_to_the_same_result(
 
 
 def n_outcomes(path: Path) -> int:
-    with path.open("rb") as file:
-        return len(tensors.read(file, KIND)[0]["state"]["outcomes"])
+    state = decode(tensors.read(path, KIND)[0]["state"], {})
+    return len(state["outcomes"])
 
 
 def test_a_search_that_goes_on_keeps_what_it_had(
