@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from unseen.errors import counted
-from unseen.evaluation.tuning.trial import Trial
+from unseen.evaluation.tuning.results import Trial
 
 
 class Progress(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import joblib
@@ -15,12 +15,10 @@ from unseen.classes.names import as_names
 from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.evaluation.tuning.choice import choose
 from unseen.evaluation.tuning.progress import Progress, reporter
-from unseen.evaluation.tuning.result import Tuning
+from unseen.evaluation.tuning.results import Tuning, best_first, choose
 from unseen.evaluation.tuning.search import STRATEGIES, Search, Split
 from unseen.evaluation.tuning.settings import Grid, ranges, settings_of, with_parameters
-from unseen.evaluation.tuning.trial import best_first
 from unseen.storage.checkpoint import Checkpoint
 from unseen.storage.checksums import data_checksum
 from unseen.support.parts import plain, plain_parameters, without
@@ -102,23 +100,29 @@ def tune(
         for good, goes on from it to the same result when it is called again with the same data,
         estimator and grid; `budget` counts the seconds before, and may be another. The file stays.
     """
-    preset = _preset(protocol)
+    _check_word("protocol", protocol, PROTOCOLS)
+    preset = PROTOCOLS[protocol]
     strategy = preset.strategy if strategy is None else strategy
-    _check(strategy, budget, n_settings, scoring, n_jobs)
+    _check_word("strategy", strategy, STRATEGIES)
+    _check_word("scoring", scoring, SCORINGS)
+    if budget is not None and not budget > 0:
+        raise InputError(f"budget must be a number of seconds above 0, not {budget}")
+    if n_settings is not None and n_settings < 1:
+        raise InputError(f"n_settings must be at least 1, not {n_settings}")
+    if n_jobs == 0:
+        raise InputError("n_jobs must be at least 1, or -1 for all cores, not 0")
     cv = ClassHoldout(preset.n_classes, preset.n_splits, random_state) if cv is None else cv
     grid = grid_of(estimator, preset.grid) if grid is None else grid
-    search = Search(
-        estimator,
-        settings_of(estimator, grid, n_settings, random_state),
-        scoring=scoring,
-        strategy=strategy,
-        budget=budget,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    settings = settings_of(estimator, grid, n_settings, random_state)
+    search = Search(estimator, settings, scoring, strategy, budget, n_jobs, random_state)
     data = TrainingData.of(X, y, classes)
     search_on(data, search, cv, progress=progress, checkpoint=checkpoint)
     return _result(search, data, cv.get_n_splits(), ranges(grid))
+
+
+def _check_word(name: str, value: str, known: Iterable[str]) -> None:
+    if value not in known:
+        raise InputError(f"{name} must be one of {listed(known)}, not {value!r}")
 
 
 def grid_of(estimator: ZeroShotClassifier, name: str) -> dict[str, Any]:
@@ -153,18 +157,22 @@ def search_on(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> None:
     """Run a search, on seen classes alone, from its checkpoint where there is one."""
-    splits = list(cv.split(data.X, data.labels))
-    seen = data.table.select(np.unique(data.labels))
-    parts = (_split(data.X, data.labels, seen, *rows) for rows in splits)
-    belongs = {} if checkpoint is None else _belongs(search, data, splits)
+    X, labels, table = data
+    rows = list(cv.split(X, labels))
+    seen = table.select(np.unique(labels))
+    splits = (
+        Split(_safe_indexing(X, a), labels[a], _safe_indexing(X, b), labels[b], seen)
+        for a, b in rows
+    )
+    belongs = {} if checkpoint is None else _belongs(search, data, rows)
     with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
-        search.run(parts, len(splits), report, kept)
+        search.run(splits, len(rows), report, kept)
         if all(trial.error is not None for trial in search.trials if trial.seconds):
             kept.discard()  # the next call may find the cause mended
 
 
 def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str, Any]:
-    """What a search that goes on must have in common with the one that was stopped."""
+    """What a search must have in common with the stopped one that it resumes."""
     return {
         "method": type(search.estimator).__name__,
         "data": data_checksum(np.asarray(data.X), data.labels, data.table),
@@ -174,13 +182,6 @@ def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str,
         "strategy": search.strategy,
         "parameters": without(plain_parameters(search.estimator), ["verbose"]),
     }
-
-
-def _split(
-    X: Any, labels: np.ndarray, table: ClassTable, train: np.ndarray, test: np.ndarray
-) -> Split:
-    X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
-    return Split(X_train, labels[train], X_test, labels[test], table)
 
 
 def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[str]) -> Tuning:
@@ -205,24 +206,3 @@ def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[
         finished=search.finished,
         drawn=drawn,
     )
-
-
-def _preset(protocol: str) -> Protocol:
-    if protocol not in PROTOCOLS:
-        raise InputError(f"protocol must be one of {listed(PROTOCOLS)}, not {protocol!r}")
-    return PROTOCOLS[protocol]
-
-
-def _check(
-    strategy: str, budget: float | None, n_settings: int | None, scoring: str, n_jobs: int | None
-) -> None:
-    if strategy not in STRATEGIES:
-        raise InputError(f"strategy must be one of {listed(STRATEGIES)}, not {strategy!r}")
-    if budget is not None and not budget > 0:
-        raise InputError(f"budget must be a number of seconds above 0, not {budget}")
-    if n_settings is not None and n_settings < 1:
-        raise InputError(f"n_settings must be at least 1, not {n_settings}")
-    if scoring not in SCORINGS:
-        raise InputError(f"scoring must be one of {listed(SCORINGS)}, not {scoring!r}")
-    if n_jobs == 0:
-        raise InputError("n_jobs must be at least 1, or -1 for all cores, not 0")
