@@ -174,14 +174,14 @@ def test_the_checkpoint_of_another_fit_is_refused(data: Any, tmp_path: Path) -> 
         make("default", training__max_iter=4).fit(X, y, classes, checkpoint=path)
     other = X.copy()
     other[3, 2] = np.nextafter(other[3, 2], np.inf)
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         make("default").fit(other, y, classes, checkpoint=path)
     turned = ClassTable(classes.names[::-1], classes.vectors)
     for others in ((X, y[::-1], classes), (X, y, turned)):
-        with pytest.raises(InputError, match="the rows, labels or classes were others"):
+        with pytest.raises(InputError, match="the rows, labels or classes were different"):
             make("default").fit(*others, checkpoint=path)
     tables = {"all": ClassTable(classes.names, classes.vectors)}
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         make("default").fit(X, y, ClassTable.beside(tables), checkpoint=path)
     with pytest.raises(InputError, match="another fit: training was 'Algorithm2' and is now"):
         make("Algorithm 1").fit(X, y, classes, checkpoint=path)
@@ -341,5 +341,5 @@ def test_a_fit_on_pairs_goes_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert saved(model().fit_pairs(*given, checkpoint=path), tmp_path) == whole
     flipped = pairs.Y.copy()
     flipped[flipped != 0] *= -1
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         model().fit_pairs(pairs.S, pairs.X, flipped, checkpoint=path)

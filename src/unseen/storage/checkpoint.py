@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a long fit on disk, from which it goes on to the same result."""
+"""Checkpoints: the state of a long fit on disk, from which it is resumed to the same result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -37,8 +36,8 @@ class Checkpoint:
     """A file that holds the last state of a fit: `stage`, and named arrays, numbers and lists.
 
     `belongs` (parameters, checksum of the data) says which fit the state is of; that of another
-    fit is refused. Used as a context: what stops the fit, Ctrl-C among it, first lets the last
-    state reach the disk. Without a path nothing is kept.
+    fit is refused. Used as a context: when the fit is stopped, by Ctrl-C for one, the last state
+    is written first. Without a path nothing is kept.
 
     >>> with Checkpoint(None, {}) as checkpoint:
     ...     checkpoint.note("rounds", {"n_rounds": 1})
@@ -91,9 +90,7 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.flush()
 
     def _read(self) -> tuple[str, dict[str, Any]]:
@@ -103,7 +100,7 @@ class Checkpoint:
             if content["format"] != FORMAT:
                 raise DamagedError(f"its format is {content['format']}, not {FORMAT}")
             belongs, stage = dict(content["belongs"]), str(content["stage"])
-            state = decode(content["state"], arrays)
+            state = dict(decode(content["state"], arrays))
         except (OSError, DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{self.path} is not a checkpoint of unseen, or it is damaged: {error}; remove it, "
@@ -120,9 +117,9 @@ class Checkpoint:
 class Steps:
     """A fit made of trainings, one after the other, in its checkpoint.
 
-    Of those that are over it keeps what came out, and of the one that runs the state; both are
-    lists of arrays, numbers and lists. A fit that goes on must make the same trainings in the same
-    order.
+    It keeps the results of those that are over and the state of the one that runs, all of them
+    lists of arrays, numbers and lists. A fit that is resumed must make the same trainings in the
+    same order.
 
     >>> Steps().run(lambda found, note: [found, 1])
     [None, 1]
@@ -135,7 +132,7 @@ class Steps:
         self._number = 0
 
     def run(self, train: Callable[[list[Any] | None, Note | None], list[Any]]) -> list[Any]:
-        """The result of the next training: what is kept of it, or what it returns.
+        """The result of the next training: the one that was kept, or what it returns.
 
         `train(found, note)` gets the state it was stopped in, or None, and calls `note` with new
         ones; `note` is None where nothing is kept.
@@ -169,7 +166,7 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
         if isinstance(now.get(name), dict) and isinstance(then.get(name), dict):
             return _difference(then[name], now[name])
         if name in _NOT_SHOWN:
-            return f"{_NOT_SHOWN[name]} were others"
+            return f"{_NOT_SHOWN[name]} were different"
         return f"{name} was {then.get(name)!r} and is now {now.get(name)!r}"
     return ""
 

@@ -103,10 +103,16 @@ def sealed(content: dict[str, Any]) -> str:
 
 
 def digest(array: np.ndarray) -> str:
-    """The SHA-256 of the type, the shape and the numbers of an array."""
-    found = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    found.update(np.ascontiguousarray(array).data)
+    """The SHA-256 of an array."""
+    found = hashlib.sha256()
+    add_array(found, array)
     return found.hexdigest()
+
+
+def add_array(found: Any, array: np.ndarray) -> None:
+    """Add the type, the shape and the numbers of an array to a checksum."""
+    found.update(f"{array.dtype.str}{array.shape}".encode())
+    found.update(np.ascontiguousarray(array).data)
 
 
 def _check_size(n_text: int, n_arrays: int, n_bytes: int) -> None:
