@@ -69,7 +69,9 @@ def known_pairs(labels: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.nd
     """
     y, s = np.asarray(labels), np.asarray(scores)
     if y.shape != s.shape:
-        raise InputError(f"labels have shape {y.shape} and scores {s.shape}; give one score a pair")
+        raise InputError(
+            f"labels have shape {y.shape} and scores {s.shape}; give one score per pair"
+        )
     return y[y != 0] > 0, s[y != 0]
 
 

@@ -102,7 +102,7 @@ class Part(NamedTuple):
         return self.kinds or (type(self.default()),)
 
     def of(self, kind: type[Composite]) -> Composite:
-        """The part of a class, with nothing else said of it."""
+        """A part of this class with the default parameters."""
         default = self.default()
         return default if type(default) is kind else kind()
 

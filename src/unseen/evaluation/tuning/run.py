@@ -27,7 +27,7 @@ SCORINGS = ("per_class_accuracy", "mean_average_precision")
 
 
 class Protocol(NamedTuple):
-    """What `tune` does where it is not told otherwise.
+    """What `tune` does by default.
 
     n_classes, n_splits : of `ClassHoldout`.
     strategy : how many splits a setting is given.
@@ -80,13 +80,13 @@ def tune(
     grid : parameter names, each with a list of values or a range to draw from, such as
         `scipy.stats.loguniform(0.3, 3)`; None for that of the protocol. Values drawn for a
         parameter that is a whole number are rounded to whole numbers.
-    protocol : what is done where it is not said here, by halving. "default" holds out a fifth of
-        the seen classes, 5 times, for the method's `default_grid`; "paper" holds out two classes,
-        5 times, for its `paper_grid`.
+    protocol : the defaults of the other parameters. "default" holds out a fifth of the seen
+        classes, 5 times, for the method's `default_grid`; "paper" holds out two classes, 5 times,
+        for its `paper_grid`; both by halving.
     cv : how classes are held out.
     strategy : "grid" scores every setting on every split. "halving" scores every setting on the
-        first split, and after each split the better half goes on, but never fewer than four. The
-        estimator's own setting always goes on.
+        first split, and after each split the better half stays, but never fewer than four. The
+        estimator's own setting always stays.
     budget : seconds after which the search begins no fit; None for no limit. One fit is always
         made, and that of the setting that is kept on all rows comes on top.
     n_settings : with lists, try at most so many settings, drawn at random. With a range, draw so
@@ -96,9 +96,9 @@ def tune(
         `n_settings` is given, and of the held-out classes where `cv` is not.
     n_jobs : how many fits to make at once, as everywhere in scikit-learn.
     progress : True for a progress bar, or a function called with a `Progress`.
-    checkpoint : a file that keeps the outcome of every fit. A search that was stopped, by Ctrl-C or
-        for good, goes on from it to the same result when it is called again with the same data,
-        estimator and grid; `budget` counts the seconds before, and may be another. The file stays.
+    checkpoint : a file that keeps the outcome of every fit. A search that was interrupted or killed
+        resumes from it, to the same result, when it is called again with the same data, estimator
+        and grid; `budget` includes the seconds spent before, and may change. The file stays.
     """
     _check_word("protocol", protocol, PROTOCOLS)
     preset = PROTOCOLS[protocol]
@@ -168,7 +168,7 @@ def search_on(
     with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
         search.run(splits, len(rows), report, kept)
         if all(trial.error is not None for trial in search.trials if trial.seconds):
-            kept.discard()  # the next call may find the cause mended
+            kept.discard()  # by the next call the cause may be fixed
 
 
 def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Search:
     """Settings, each on as many splits as the strategy gives it.
 
     "grid" gives all settings all splits. "halving" gives all of them the first split, and after
-    each split the better half goes on, but never fewer than four. Either way the splits come one
+    each split the better half stays, but never fewer than four. Either way the splits come one
     after the other, better settings first.
 
     The first split takes no more settings than the budget suffices for on all splits, by the pace
@@ -82,7 +82,7 @@ class Search:
     ) -> None:
         """Fill in `trials`, `n_fits`, `spent` and `finished`.
 
-        The checkpoint has the outcome of every fit; one that is known is not made again, and its
+        The checkpoint has the outcome of every fit; a fit that is known is not made again, and its
         seconds count.
         """
         checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
@@ -163,7 +163,7 @@ class Search:
         return per_setting * self._n_planned(n_settings, self._n_splits) > self.budget
 
     def _survivors(self, alive: list[int], n_splits: int) -> list[int]:
-        """Those that go on after so many splits: the defaults, and the others best first."""
+        """Those that stay after so many splits: the defaults, and the others best first."""
         scored = [k for k in sorted(alive) if self.trials[k].n_splits == n_splits]
         able = [k for k in scored if self.trials[k].error is None]
         defaults = [k for k in able if k < self.n_defaults]
@@ -193,7 +193,7 @@ def score_settings(
 ) -> list[Outcome]:
     """Score settings that differ in parameters of test time alone, with one fit for all of them.
 
-    An error becomes the outcome of its setting, so that the others go on.
+    An error becomes the outcome of its setting, so that the others are still scored.
     """
     outcomes: list[Outcome] = []
     model, fit_seconds = None, 0.0
