@@ -13,6 +13,7 @@ import unseen
 from tests.storage.homemade import MeanRows, Softer
 from unseen import ESZSL, InputError, estimators, make_zero_shot
 from unseen.estimators import METHODS, method
+from unseen.storage.values import known_class
 from unseen.support import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def test_a_method_of_somebody_else_is_loaded_once_its_module_is_imported(tmp_pat
     command = [sys.executable, "-c", FRESH, str(tmp_path / "mine"), str(tmp_path / "eszsl")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     refused, *read = done.stdout.splitlines()
-    assert "is not known here: import tests.storage.homemade first" in refused
+    assert "is not known here: import tests.storage.homemade first, if you trust it" in refused
     assert read == ["ESZSL()", "MeanRows 0.5 Softer"]
     loaded = unseen.load(tmp_path / "mine")
     assert loaded.similarities(DATA.X).tobytes() == model.similarities(DATA.X).tobytes()
@@ -92,6 +93,17 @@ def test_a_word_stands_for_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
             registry.register(word)(Softer)
     assert registry.class_of("eszsl") is ESZSL is METHODS["eszsl"]
     assert registry.word_of(ESZSL) == "eszsl"
+
+
+@pytest.mark.parametrize(
+    ("word", "way_out"),
+    [("os:system", "import os first"), ("later method", "update unseen"), ("x:\n" * 999, "'x:")],
+)
+def test_an_unknown_class_is_told_in_one_short_line(word: str, way_out: str) -> None:
+    with pytest.raises(InputError, match=f"is not known here: {way_out}|{way_out}") as caught:
+        known_class(word)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) <= 300
 
 
 @pytest.mark.parametrize("word", ["os:system", "sys", "builtins:eval", "json:JSONDecoder"])

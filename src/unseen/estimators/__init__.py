@@ -96,3 +96,8 @@ def __getattr__(name: str) -> Any:
         if place.partition(":")[2] == name:
             return class_of(word)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    classes = (place.partition(":")[2] for place in _PLACES.values())
+    return sorted({*globals(), *classes, "ZeroShotClassifier", "load"})

@@ -72,9 +72,12 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if not isinstance(value, dict):
         return value
     ((word, content),) = value.items()
-    if word in ("array", "columns", "number"):
-        array = arrays[content]
-        return {"array": array, "columns": array.T}[word] if word != "number" else array[()]
+    if word == "array":
+        return arrays[content]
+    if word == "columns":
+        return arrays[content].T
+    if word == "number":
+        return arrays[content][()]
     if word == "names":
         return np.array(content, dtype=str)
     if word == "list":
@@ -92,10 +95,9 @@ def known_class(word: str) -> type:
     kind = class_of(word)
     if kind is None:
         module, _, name = word.partition(":")
-        way_out = f"import {module} first" if name else "update unseen"
-        if len(word) > 200 or not all(part.isidentifier() for part in [*module.split("."), name]):
-            way_out = "import the module that defines it first, or update unseen"
-        raise InputError(f"it holds a {word[:200]!r}, which is not known here: {way_out}")
+        is_place = all(part.isidentifier() for part in f"{module}.{name}".split("."))
+        way_out = f"import {module} first, if you trust it" if is_place else "update unseen"
+        raise InputError(f"it holds a {word!r}, which is not known here: {way_out}"[:300])
     return kind
 
 

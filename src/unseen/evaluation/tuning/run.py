@@ -30,19 +30,17 @@ class Protocol(NamedTuple):
     """What `tune` does by default.
 
     n_classes, n_splits : of `ClassHoldout`.
-    strategy : how many splits a setting is given.
     grid : the method of the estimator that gives the grid.
     """
 
     n_classes: float
     n_splits: int
-    strategy: str
     grid: str
 
 
 PROTOCOLS = {
-    "default": Protocol(0.2, 5, "halving", "default_grid"),
-    "paper": Protocol(2, 5, "halving", "paper_grid"),
+    "default": Protocol(0.2, 5, "default_grid"),
+    "paper": Protocol(2, 5, "paper_grid"),
 }
 
 
@@ -102,7 +100,7 @@ def tune(
     """
     _check_word("protocol", protocol, PROTOCOLS)
     preset = PROTOCOLS[protocol]
-    strategy = preset.strategy if strategy is None else strategy
+    strategy = STRATEGIES[0] if strategy is None else strategy
     _check_word("strategy", strategy, STRATEGIES)
     _check_word("scoring", scoring, SCORINGS)
     if budget is not None and not budget > 0:
