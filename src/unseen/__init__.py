@@ -33,11 +33,11 @@ from unseen.estimators import (
     LatEm,
     SSEIntersection,
     SSEReLU,
+    load,
 )
 from unseen.evaluation.protocols import cold_start, evaluate, evaluate_pairs
 from unseen.evaluation.tuning import tune
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.storage.models import load
 
 __all__ = [
     "ALE",

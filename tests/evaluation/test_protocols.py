@@ -169,7 +169,7 @@ def test_descriptions_are_those_of_the_data_set(data: ZeroShotDataset) -> None:
     rename = {a: b, b: a}
     predicted = [rename.get(n, n) for n in model.predict(X).tolist()]
     expected = balanced_accuracy_score(y, predicted)
-    with pytest.warns(UserWarning, match=f"describes {a!r}, {b!r} otherwise than the model was"):
+    with pytest.warns(UserWarning, match=f"different description of {a!r}, {b!r} than the model"):
         found = evaluate(model, swapped)
     assert found.per_class_accuracy == pytest.approx(expected)
 

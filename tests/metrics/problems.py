@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 NAMES = ["zebra", "ant", "Indigo Bunting", "b", "cow", "yak"]
-quick = settings(max_examples=80, deadline=None)
+quick = settings(max_examples=30, deadline=None)
 
 
 @st.composite

@@ -77,49 +77,67 @@ def saved(model: JLSE, folder: Path) -> bytes:
     return (folder / "model").read_bytes()
 
 
-class StopsAfter:
-    """Lets so many states through, then stops as Ctrl-C does: at once, or late, when the next one
-    is due."""
-
-    def __init__(self, number: int, late: bool = False) -> None:
-        self.left, self.late = number, late
-        self.note = Checkpoint.note
-
-    def __call__(self, checkpoint: Checkpoint, stage: str, state: dict[str, Any]) -> None:
-        if self.left == 0:
-            raise KeyboardInterrupt
-        self.note(checkpoint, stage, state)
-        self.left -= 1
-        if self.left == 0 and not self.late:
-            raise KeyboardInterrupt
+def states_of(fit: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Checkpoint, Any, Any]]:
+    """All states that a fit notes, kept as they are: it must not change them when it goes on."""
+    noted: list[tuple[Checkpoint, Any, Any]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "note", lambda *state: noted.append(state))
+        fit()
+    return noted
 
 
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
-def test_stopped_after_any_block_it_goes_on_to_the_same_model(
-    name: str, late: bool, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def assert_goes_on_to_the_same_model(
+    name: str, data: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Late, the state is written when the fit has gone on: it must not have changed it."""
-    if late:
-        monkeypatch.setattr(module, "_WORK_A_WRITE", np.inf)
     if name in OTHERS and name not in available():
         pytest.skip(f"{name} cannot be fitted without {METHODS[name].needs}")
-    X, y, classes = data
-    whole = saved(make(name).fit(X, y, classes), tmp_path)
-    path, number, is_over = tmp_path / "checkpoint", 0, False
-    while not is_over:
-        number += 3 if late else 1
+    path = folder / "checkpoint"
+    whole = saved(make(name).fit(*data), folder)
+    noted = states_of(lambda: make(name).fit(*data, checkpoint=path), monkeypatch)
+    assert len(noted) > 4
+    for k in np.unique(np.linspace(0, len(noted) - 1, most).astype(int)):
         remove(path)
-        stop = StopsAfter(number, late)
-        with monkeypatch.context() as patch:
-            patch.setattr(Checkpoint, "note", lambda *a, stop=stop: stop(*a))
-            try:
-                make(name).fit(X, y, classes, checkpoint=path)
-                is_over = True
-            except KeyboardInterrupt:
-                assert path.exists(), "the last state reached the disk"
-        assert saved(make(name).fit(X, y, classes, checkpoint=path), tmp_path) == whole, number
-    assert number > 4
+        checkpoint, stage, state = noted[k]
+        checkpoint.note(stage, state)
+        checkpoint.flush()
+        assert saved(make(name).fit(*data, checkpoint=path), folder) == whole, k
+
+
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+def test_stopped_after_a_block_it_goes_on_to_the_same_model(
+    name: str, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_goes_on_to_the_same_model(name, data, tmp_path, monkeypatch, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+def test_stopped_after_any_block_it_goes_on_to_the_same_model(
+    name: str, data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_goes_on_to_the_same_model(name, data, tmp_path, monkeypatch, 1000)
+
+
+def test_what_stops_a_fit_lets_its_last_state_reach_the_disk(
+    data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, note, numbers = tmp_path / "checkpoint", Checkpoint.note, iter(range(5))
+
+    def stop(*state: Any) -> None:
+        note(*state)
+        if next(numbers) == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_WORK_A_WRITE", np.inf)
+        patch.setattr(Checkpoint, "note", stop)
+        with pytest.raises(KeyboardInterrupt):
+            make("default").fit(*data, checkpoint=path)
+    found = Checkpoint(path, belongs(path.read_bytes())).state("rounds")
+    assert found is not None
+    assert found["n_blocks"] + found["n_rounds"] > 0
+    whole = saved(make("default").fit(*data), tmp_path)
+    assert saved(make("default").fit(*data, checkpoint=path), tmp_path) == whole
 
 
 def test_a_checkpoint_changes_nothing_and_spares_the_work(data: Any, tmp_path: Path) -> None:
@@ -156,14 +174,14 @@ def test_the_checkpoint_of_another_fit_is_refused(data: Any, tmp_path: Path) -> 
         make("default", training__max_iter=4).fit(X, y, classes, checkpoint=path)
     other = X.copy()
     other[3, 2] = np.nextafter(other[3, 2], np.inf)
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         make("default").fit(other, y, classes, checkpoint=path)
     turned = ClassTable(classes.names[::-1], classes.vectors)
     for others in ((X, y[::-1], classes), (X, y, turned)):
-        with pytest.raises(InputError, match="the rows, labels or classes were others"):
+        with pytest.raises(InputError, match="the rows, labels or classes were different"):
             make("default").fit(*others, checkpoint=path)
     tables = {"all": ClassTable(classes.names, classes.vectors)}
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         make("default").fit(X, y, ClassTable.beside(tables), checkpoint=path)
     with pytest.raises(InputError, match="another fit: training was 'Algorithm2' and is now"):
         make("Algorithm 1").fit(X, y, classes, checkpoint=path)
@@ -314,17 +332,14 @@ def test_a_fit_on_pairs_goes_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def model() -> JLSE:
         return small_jlse(n_target_atoms=8)
 
-    whole = saved(model().fit_pairs(pairs.S, pairs.X, pairs.Y), tmp_path)
-    path = tmp_path / "checkpoint"
-    stop = StopsAfter(4)
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "note", lambda *a: stop(*a))
-        with pytest.raises(KeyboardInterrupt):
-            model().fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
-    assert path.exists()
-    again = model().fit_pairs(pairs.S, pairs.X, pairs.Y, checkpoint=path)
-    assert saved(again, tmp_path) == whole
+    path, given = tmp_path / "checkpoint", (pairs.S, pairs.X, pairs.Y)
+    whole = saved(model().fit_pairs(*given), tmp_path)
+    noted = states_of(lambda: model().fit_pairs(*given, checkpoint=path), monkeypatch)
+    checkpoint, stage, state = noted[3]
+    checkpoint.note(stage, state)
+    checkpoint.flush()
+    assert saved(model().fit_pairs(*given, checkpoint=path), tmp_path) == whole
     flipped = pairs.Y.copy()
     flipped[flipped != 0] *= -1
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         model().fit_pairs(pairs.S, pairs.X, flipped, checkpoint=path)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import struct
+import tempfile
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -15,13 +16,14 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
+import unseen
 from unseen import ESZSL, JLSE, InputError, KernelJLSE, make_zero_shot
 from unseen.model.latent import LatentModel
 from unseen.model.spaces import Spaces
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import RowScaling
 from unseen.storage import tensors
-from unseen.storage.models import FORMAT, loads
+from unseen.storage.models import FORMAT
 
 Change = Callable[[np.random.Generator, bytes], bytes]
 
@@ -32,6 +34,14 @@ class Saved(NamedTuple):
     raw: bytes
     rows: np.ndarray
     scores: bytes
+
+
+def loads(raw: bytes) -> Any:
+    """The model of a file with these bytes."""
+    with tempfile.NamedTemporaryFile(prefix="the model ") as file:
+        file.write(raw)
+        file.flush()
+        return unseen.load(file.name)
 
 
 def predictions(model: Any, rows: np.ndarray) -> bytes:
@@ -141,7 +151,7 @@ def is_refused(saved: Saved, damaged: bytes, what: str) -> bool:
     else:
         assert predictions(model, saved.rows) == saved.scores, what
         return False
-    assert re.search(r"damaged|format|cannot be used", sentence), what
+    assert re.search(r"damaged|format|cannot be used|is empty", sentence), what
     assert len(sentence) < 500, what
     return True
 
@@ -320,13 +330,13 @@ def test_a_number_of_columns_asks_for_no_memory(saved: Saved) -> None:
         loads(forged(found))
 
 
-@pytest.mark.parametrize("limit", ["MOST_HEADER_BYTES", "MOST_ARRAYS", "MOST_BYTES"])
+@pytest.mark.parametrize("limit", ["MOST_TEXT", "MOST_ARRAYS", "MOST_BYTES"])
 def test_limits_hold_for_readers_and_writers(
     saved: Saved, limit: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     model = loads(saved.raw)
     monkeypatch.setattr(tensors, limit, 3)
-    with pytest.raises(InputError, match=r"longer than|more than any"):
+    with pytest.raises(InputError, match="more than any"):
         loads(saved.raw)
     with pytest.raises(InputError, match="cannot write"):
         model.save(tmp_path / "model")

@@ -98,8 +98,7 @@ FIRST = [path for path in FILES if path.stem.startswith("format1-") and "jlse" n
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        return tensors.read(file, KIND)[0]
+    return tensors.read(path, KIND)[0]
 
 
 @pytest.mark.parametrize("path", FIRST, ids=lambda path: path.stem)
@@ -122,8 +121,7 @@ def test_switches_of_the_first_format_arrive_in_the_scalers(path: Path, tmp_path
 
 def copy_with(path: Path, parameters: dict[str, Any], out: Path) -> Path:
     """A copy of a model file with other parameters."""
-    with path.open("rb") as file:
-        manifest, arrays = tensors.read(file, KIND)
+    manifest, arrays = tensors.read(path, KIND)
     manifest["parameters"] |= parameters
     kept = tensors.Arrays()
     kept.update(arrays)

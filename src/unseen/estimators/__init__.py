@@ -1,43 +1,70 @@
-"""The methods. A new one is a file in this folder and a line in `METHODS`."""
+"""The methods. A new one is a file in this folder and a line in `_PLACES`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from unseen.errors import InputError, listed, nearest
-from unseen.estimators.ale import ALE
-from unseen.estimators.base import ZeroShotClassifier
-from unseen.estimators.conse import ConSE
-from unseen.estimators.costa import COSTA
-from unseen.estimators.dap import DAP
-from unseen.estimators.deep import DeepEmbedding
-from unseen.estimators.devise import DeViSE
-from unseen.estimators.eszsl import ESZSL
-from unseen.estimators.iap import IAP
-from unseen.estimators.jlse import JLSE
-from unseen.estimators.kernel_jlse import KernelJLSE
-from unseen.estimators.latem import LatEm
-from unseen.estimators.sae import SAE
-from unseen.estimators.sje import SJE
-from unseen.estimators.sse import SSEIntersection, SSEReLU
+from unseen.support.registry import class_of, promise
 
-METHODS: dict[str, type[ZeroShotClassifier]] = {
-    "jlse": JLSE,
-    "kernel-jlse": KernelJLSE,
-    "eszsl": ESZSL,
-    "conse": ConSE,
-    "costa": COSTA,
-    "dap": DAP,
-    "iap": IAP,
-    "sae": SAE,
-    "sse-int": SSEIntersection,
-    "sse-relu": SSEReLU,
-    "ale": ALE,
-    "devise": DeViSE,
-    "latem": LatEm,
-    "sje": SJE,
-    "deep": DeepEmbedding,
+if TYPE_CHECKING:
+    from unseen.estimators.ale import ALE as ALE
+    from unseen.estimators.base import ZeroShotClassifier as ZeroShotClassifier
+    from unseen.estimators.conse import ConSE as ConSE
+    from unseen.estimators.costa import COSTA as COSTA
+    from unseen.estimators.dap import DAP as DAP
+    from unseen.estimators.deep import DeepEmbedding as DeepEmbedding
+    from unseen.estimators.devise import DeViSE as DeViSE
+    from unseen.estimators.eszsl import ESZSL as ESZSL
+    from unseen.estimators.iap import IAP as IAP
+    from unseen.estimators.jlse import JLSE as JLSE
+    from unseen.estimators.kernel_jlse import KernelJLSE as KernelJLSE
+    from unseen.estimators.latem import LatEm as LatEm
+    from unseen.estimators.sae import SAE as SAE
+    from unseen.estimators.sje import SJE as SJE
+    from unseen.estimators.sse import SSEIntersection as SSEIntersection
+    from unseen.estimators.sse import SSEReLU as SSEReLU
+    from unseen.storage.models import load as load
+
+# Names on the command line and in model files, and where the class of each is. It is imported when
+# it is asked for.
+_PLACES = {
+    "jlse": "jlse:JLSE",
+    "kernel-jlse": "kernel_jlse:KernelJLSE",
+    "eszsl": "eszsl:ESZSL",
+    "conse": "conse:ConSE",
+    "costa": "costa:COSTA",
+    "dap": "dap:DAP",
+    "iap": "iap:IAP",
+    "sae": "sae:SAE",
+    "sse-int": "sse:SSEIntersection",
+    "sse-relu": "sse:SSEReLU",
+    "ale": "ale:ALE",
+    "devise": "devise:DeViSE",
+    "latem": "latem:LatEm",
+    "sje": "sje:SJE",
+    "deep": "deep:DeepEmbedding",
 }
+for _name, _place in _PLACES.items():
+    promise(_name, f"{__name__}.{_place}")
+
+
+class _Methods(Mapping[str, "type[ZeroShotClassifier]"]):
+    def __getitem__(self, name: str) -> Any:
+        if name not in _PLACES:
+            raise KeyError(name)
+        return class_of(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+METHODS: Mapping[str, type[ZeroShotClassifier]] = _Methods()
 
 
 def available() -> list[str]:
@@ -55,24 +82,22 @@ def method(name: str) -> type[ZeroShotClassifier]:
         raise InputError(f"unknown method {name!r}{hint}; there are {known}") from None
 
 
-__all__ = [
-    "ALE",
-    "COSTA",
-    "DAP",
-    "ESZSL",
-    "IAP",
-    "JLSE",
-    "METHODS",
-    "SAE",
-    "SJE",
-    "ConSE",
-    "DeViSE",
-    "DeepEmbedding",
-    "KernelJLSE",
-    "LatEm",
-    "SSEIntersection",
-    "SSEReLU",
-    "ZeroShotClassifier",
-    "available",
-    "method",
-]
+def __getattr__(name: str) -> Any:
+    """The base class, and `load` of model files, which from here knows every method."""
+    if name == "ZeroShotClassifier":
+        from unseen.estimators.base import ZeroShotClassifier
+
+        return ZeroShotClassifier
+    if name == "load":
+        from unseen.storage.models import load
+
+        return load
+    for word, place in _PLACES.items():
+        if place.partition(":")[2] == name:
+            return class_of(word)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    classes = (place.partition(":")[2] for place in _PLACES.values())
+    return sorted({*globals(), *classes, "ZeroShotClassifier", "load"})

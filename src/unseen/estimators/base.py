@@ -27,6 +27,7 @@ from unseen.rows.blocks import array_blocks
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.rows.scaling import float_types as float_types
 from unseen.storage.checksums import TrainedOn
+from unseen.storage.models import save
 from unseen.support.parts import Composite, Part
 
 # The parts of a method that scales both rows and class descriptions.
@@ -233,8 +234,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
-        from unseen.storage.models import save
-
         save(self, path)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

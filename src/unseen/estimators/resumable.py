@@ -1,4 +1,4 @@
-"""Methods whose training can be stopped and gone on with."""
+"""Methods whose training can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class ResumableClassifier(ZeroShotClassifier):
     ) -> Self:
         """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
 
-        `checkpoint` is a file that keeps the state of training. A fit that was stopped, by Ctrl-C
-        or for good, goes on from it to the same result when it is called again with the same data
-        and parameters. The file stays: remove it when the model is saved.
+        `checkpoint` is a file that keeps the state of training. A fit that was interrupted or
+        killed resumes from it, to the same result, when it is called again with the same data and
+        parameters. The file stays: remove it when the model is saved.
         """
         with self._keeping(checkpoint):
             return super().fit(X, y, classes)
 
     @contextmanager
     def _keeping(self, path: str | os.PathLike[str] | None) -> Iterator[None]:
-        """Let what is fitted meanwhile keep its state in the file `path`."""
+        """Keep the state of a fit inside this context in the file `path`."""
         self._checkpoint_path = path
         try:
             yield
@@ -47,7 +47,7 @@ class ResumableClassifier(ZeroShotClassifier):
             del self._checkpoint_path
 
     def _checkpoint(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Checkpoint:
-        """The file of this fit, which belongs to this method, these data and parameters."""
+        """The file of this fit, which is one of this method, these data and parameters."""
         if self._checkpoint_path is None:
             return Checkpoint(None, {})
         parameters = without(plain_parameters(self), ["verbose"])

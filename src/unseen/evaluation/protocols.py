@@ -18,7 +18,7 @@ from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.matching import as_sources, labels_of_pairs
 from unseen.inference.relative import relative_scores
-from unseen.pairs.splits import PairSplit, cold_start_splits
+from unseen.pairs.splits import cold_start_splits
 
 
 @dataclass(frozen=True)
@@ -107,16 +107,16 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
 
 
 def _warn_of_other_descriptions(known: ClassTable, table: ClassTable) -> None:
-    """Predictions would be made by what the model knows, the results by the data set's own."""
+    """Warn where results use a different description of a class than predictions would."""
     if known.n_attributes != table.n_attributes:
-        return  # refused when they are scored
+        return  # an error when they are scored
     names = np.intersect1d(known.names, table.names)
     then, now = (t.select(names).vectors for t in (known, table.with_columns_of(known)))
     changed = names[~np.isclose(then, now).all(axis=1)]
     if changed.size:
         warnings.warn(
-            f"the data set describes {listed(changed.tolist())} otherwise than the model was told: "
-            "results are by the descriptions of the data set, predictions by those of the model",
+            f"the data set has a different description of {listed(changed.tolist())} than the "
+            "model: results use the descriptions of the data set, predictions those of the model",
             stacklevel=3,
         )
 
@@ -124,8 +124,8 @@ def _warn_of_other_descriptions(known: ClassTable, table: ClassTable) -> None:
 def _in_columns_of(
     model: ZeroShotClassifier, data: ZeroShotDataset
 ) -> tuple[ZeroShotClassifier, ZeroShotDataset]:
-    """The data with their columns as the model was trained on them, and a model that takes arrays:
-    their columns have no names, of which scikit-learn would warn."""
+    """The data with their columns in the order of the model's, and the model without their names:
+    scikit-learn warns when a model with names of columns is given arrays."""
     names = getattr(model, "feature_names_in_", None)
     if names is None or data.feature_names is None:
         return model, data
@@ -194,28 +194,30 @@ class PairEvaluation:
         return cls(auc, precision, float(hit.mean()), hit.size, hit, s)
 
     def as_dict(self) -> dict[str, Any]:
-        names = ("roc_auc", "average_precision", "chance", "pairs")
-        return {name: getattr(self, name) for name in names}
+        return {k: v for k, v in vars(self).items() if k not in ("relevant", "scores")}
 
 
 @dataclass(frozen=True)
 class ColdStart:
-    """Results on pairs whose sources, targets or both are new: one `PairEvaluation` a split."""
+    """Results on pairs whose sources, targets or both are new: one `PairEvaluation` per split."""
 
     new: str
     splits: tuple[PairEvaluation, ...]
 
     @property
     def roc_auc(self) -> float:
-        return float(np.mean([split.roc_auc for split in self.splits]))
+        return self._mean("roc_auc")
 
     @property
     def average_precision(self) -> float:
-        return float(np.mean([split.average_precision for split in self.splits]))
+        return self._mean("average_precision")
 
     @property
     def chance(self) -> float:
-        return float(np.mean([split.chance for split in self.splits]))
+        return self._mean("chance")
+
+    def _mean(self, name: str) -> float:
+        return float(np.mean([getattr(split, name) for split in self.splits]))
 
     @property
     def pooled(self) -> PairEvaluation:
@@ -230,14 +232,18 @@ def evaluate_pairs(model: Any, S: Any, X: Any, Y: Any) -> PairEvaluation:
 
     S, X and Y as in `fit_pairs`: Y is N x C, sparse, or a list of (source, target, label).
     """
-    scores = model.score_pairs(S, X)
-    return PairEvaluation.of(labels_of_pairs(S, X, Y), scores)
+    return PairEvaluation.of(labels_of_pairs(S, X, Y), model.score_pairs(S, X))
 
 
 def cold_start(
-    model: Any, S: Any, X: Any, Y: Any, new: str = "targets", n_splits: int = 5,
+    model: Any,
+    S: Any,
+    X: Any,
+    Y: Any,
+    new: str = "targets",
+    n_splits: int = 5,
     random_state: int = 0,
-) -> ColdStart:  # fmt: skip
+) -> ColdStart:
     """Train copies of a model without a part of the "targets", "sources" or "both", and test them
     on the pairs of what they never met; see `cold_start_splits`.
 
@@ -245,15 +251,11 @@ def cold_start(
     """
     signs = np.sign(labels_of_pairs(S, X, Y)).astype(np.int8)
     S, X = as_sources(S)[0].vectors, np.asarray(X)
-    splits = cold_start_splits(signs, new, n_splits, random_state)
-    return ColdStart(new, tuple(_tested(model, S, X, signs, split) for split in splits))
-
-
-def _tested(
-    model: Any, S: np.ndarray, X: np.ndarray, signs: np.ndarray, split: PairSplit
-) -> PairEvaluation:
-    part = signs[np.ix_(split.train_targets, split.train_sources)]
-    copy: Any = clone(model)
-    copy.fit_pairs(S[split.train_sources], X[split.train_targets], part)
-    test = signs[np.ix_(split.test_targets, split.test_sources)]
-    return evaluate_pairs(copy, S[split.test_sources], X[split.test_targets], test)
+    results = []
+    for split in cold_start_splits(signs, new, n_splits, random_state):
+        fresh: Any = clone(model)
+        known = signs[np.ix_(split.train_targets, split.train_sources)]
+        fresh.fit_pairs(S[split.train_sources], X[split.train_targets], known)
+        asked = signs[np.ix_(split.test_targets, split.test_sources)]
+        results.append(evaluate_pairs(fresh, S[split.test_sources], X[split.test_targets], asked))
+    return ColdStart(new, tuple(results))

@@ -15,6 +15,7 @@ from unseen.model.latent import LatentModel
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
 from unseen.support.checks import check_number, check_positive
+from unseen.support.registry import register
 from unseen.support.threads import threads_for
 
 # Rows from which quantiles of scores are taken.
@@ -22,6 +23,7 @@ SAMPLE = 3000
 _LEVEL = 0.98
 
 
+@register("algorithm 4")
 class Algorithm4(Testing):
     """Test-time estimation of codes (Algorithm 4).
 

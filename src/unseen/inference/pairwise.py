@@ -9,8 +9,10 @@ from unseen.inference.scorer import Candidates, Scorer, Testing, check_fits
 from unseen.model.latent import LatentModel
 from unseen.rows.blocks import row_blocks
 from unseen.solvers.pair_codes import PairCodes
+from unseen.support.registry import register
 
 
+@register("algorithm 3")
 class Algorithm3(Testing):
     """Codes of their own for every pair (Algorithm 3), scored by Eq. (gen_dec).
 

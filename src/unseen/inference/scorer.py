@@ -11,6 +11,7 @@ from unseen.model.latent import LatentModel
 from unseen.solvers.pair_codes import PairCodes
 from unseen.support.checks import check_positive
 from unseen.support.parts import Composite
+from unseen.support.registry import register
 
 
 class Candidates(NamedTuple):
@@ -89,6 +90,7 @@ class Testing(Composite):
         return Scorer(model, decision)
 
 
+@register("data fit")
 class DataFit(Testing):
     """Codes from the data fit alone, for classes and rows: "init." in the paper's table."""
 

@@ -8,29 +8,33 @@ Symbols: y_j label of row j; s_jc its score for candidate c (`scores`, N x C, co
 `candidates[c]`); R_c = {j : y_j = c}; C* the classes that occur in `y_true`.
 """
 
-from unseen.metrics.measures import (
-    ConfusionMatrix,
+from unseen.metrics.generalized import (
     GeneralizedAccuracy,
-    PrecisionRecallCurve,
-    RocCurve,
     SeenUnseenCurve,
-    accuracies_by_class,
     apply_calibration,
-    average_precision,
-    average_precision_by_class,
-    confusion_matrix,
     generalized_accuracy,
     harmonic_mean,
-    known_pairs,
-    mean_average_precision,
+    seen_unseen_curve,
+)
+from unseen.metrics.recognition import (
+    ConfusionMatrix,
+    accuracies_by_class,
+    confusion_matrix,
     per_class_accuracy,
     per_class_top_k_accuracy,
     per_image_accuracy,
+)
+from unseen.metrics.retrieval import (
+    PrecisionRecallCurve,
+    RocCurve,
+    average_precision,
+    average_precision_by_class,
+    known_pairs,
+    mean_average_precision,
     precision_at_k,
     precision_recall_curve,
     roc_auc,
     roc_curve,
-    seen_unseen_curve,
 )
 
 __all__ = [

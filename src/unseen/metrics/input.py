@@ -11,7 +11,7 @@ from unseen.errors import InputError, nearest
 
 
 def as_labels(values: ArrayLike, what: str) -> np.ndarray:
-    """One label a row, as numpy str or int64; lists come as objects lest 1 turn into '1'."""
+    """One label per row, as numpy str or int64; lists are read as objects, lest 1 become '1'."""
     labels = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if labels.ndim != 1 or labels.size == 0:
         raise InputError(f"{what} has shape {labels.shape}; give a list of at least one label")
@@ -37,7 +37,7 @@ def label_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[np.ndarray, np.nda
     check_same_kind(true, "y_true", predicted, "y_pred")
     if len(true) != len(predicted):
         raise InputError(
-            f"y_true has {len(true)} rows and y_pred {len(predicted)}; give one prediction a row"
+            f"y_true has {len(true)} rows and y_pred {len(predicted)}; give one prediction per row"
         )
     return true, predicted
 
@@ -72,7 +72,7 @@ def scores_of_rows(
     """The score matrix, and the column of each row's true class."""
     S, true = score_matrix(scores, names), as_labels(y_true, "y_true")
     if len(S) != len(true):
-        raise InputError(f"y_true has {len(true)} rows and scores {len(S)}; give one label a row")
+        raise InputError(f"y_true has {len(true)} rows and scores {len(S)}; give one label per row")
     return S, positions_of(true, names, "y_true")
 
 
@@ -92,7 +92,7 @@ def as_relevance(
     hit, s = np.asarray(relevant), as_floats(scores)
     if hit.ndim != 1 or hit.shape != s.shape or hit.size == 0:
         raise InputError(
-            f"relevant has shape {hit.shape} and scores {s.shape}; give one value a row in both"
+            f"relevant has shape {hit.shape} and scores {s.shape}; give one value per row in both"
         )
     if hit.dtype.kind != "b" and not np.isin(hit, (0, 1)).all():
         raise InputError("relevant holds more than 0 and 1; give true or false for each row")

@@ -17,8 +17,10 @@ from unseen.pairs.loss import LOSSES
 from unseen.solvers.source_codes import SETS, fit_source_codes
 from unseen.solvers.target_codes import fit_inverse
 from unseen.support.checks import check_number, check_positive, is_float_array
+from unseen.support.registry import register
 
 
+@register("latent model")
 @dataclass(frozen=True, eq=False)
 class LatentModel:
     """B, D, W and b, the codes of the training data, and the λ they were learned with.

@@ -9,8 +9,10 @@ import numpy as np
 from unseen.errors import InputError
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.support.registry import register
 
 
+@register("spaces")
 @dataclass(frozen=True)
 class Spaces:
     """Rows become X̃, the space of D, and descriptions S̃, the space of B.

@@ -13,11 +13,13 @@ from unseen.errors import InputError
 from unseen.rows.blocks import row_blocks
 from unseen.rows.scaling import sum_of_squares
 from unseen.support.checks import check_number, is_float_array
+from unseen.support.registry import register
 
 _SAMPLE = 1000
 _SMALLEST_EIGENVALUE = 1e-5
 
 
+@register("row kernel")
 @dataclass(frozen=True)
 class KernelFeatures:
     """φ(x) = k(x, landmarks) M - shift, so that φ(x)'φ(y) is close to k(x, y) (Nyström).

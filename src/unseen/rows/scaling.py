@@ -17,8 +17,10 @@ from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks
 from unseen.support.checks import check_number, check_positive, is_float_array
 from unseen.support.parts import Composite
+from unseen.support.registry import register
 
 
+@register("row scaling")
 @dataclass(frozen=True)
 class RowScaling:
     """x -> [(x / |x| - mean) / scale, constant], each part only if asked for.
@@ -83,6 +85,7 @@ class RowScaling:
         return n_columns + (self.constant > 0)
 
 
+@register("class scaling")
 @dataclass(frozen=True)
 class ClassScaling:
     """s -> V V' (t - mean) / |t - mean| with t = sign(s) |s|^power, each part only if asked for.
@@ -160,6 +163,7 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
         return tags
 
 
+@register("row scaler")
 class RowScaler(_Scaler):
     """Scales rows: x -> x / |x| - mean.
 
@@ -208,6 +212,7 @@ class RowScaler(_Scaler):
         return RowScaling.fit(X, bool(self.unit_length), bool(self.center), unit_scale, constant)
 
 
+@register("class scaler")
 class ClassScaler(_Scaler):
     """Scales class descriptions: s -> (t - mean) / |t - mean| with t = sign(s) |s|^power.
 

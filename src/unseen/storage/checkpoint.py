@@ -1,12 +1,12 @@
-"""Checkpoints: the state of a long fit on disk, from which it goes on to the same result."""
+"""Checkpoints: the state of a long fit on disk, from which it is resumed to the same result."""
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +15,10 @@ import unseen
 from unseen.errors import InputError
 from unseen.storage import tensors
 from unseen.storage.tensors import Arrays, DamagedError
+from unseen.storage.values import decode, encode
 
 KIND = "unseen checkpoint"
-FORMAT = 1
+FORMAT = 2
 # A state is written again after so many times the seconds that its last writing took.
 _WORK_A_WRITE = 20.0
 
@@ -35,8 +36,8 @@ class Checkpoint:
     """A file that holds the last state of a fit: `stage`, and named arrays, numbers and lists.
 
     `belongs` (parameters, checksum of the data) says which fit the state is of; that of another
-    fit is refused. Used as a context: what stops the fit, Ctrl-C among it, first lets the last
-    state reach the disk. Without a path nothing is kept.
+    fit is refused. Used as a context: when the fit is stopped, by Ctrl-C for one, the last state
+    is written first. Without a path nothing is kept.
 
     >>> with Checkpoint(None, {}) as checkpoint:
     ...     checkpoint.note("rounds", {"n_rounds": 1})
@@ -74,7 +75,7 @@ class Checkpoint:
         stage, state = self._pending
         arrays = Arrays()
         content = {"format": FORMAT, "belongs": self._belongs, "stage": stage}
-        content["state"] = {name: _encode(value, arrays) for name, value in state.items()}
+        content["state"] = encode(state, arrays, exact=True)
         tensors.write(self.path, KIND, content, arrays)
         self._pending = None
         self._written = time.monotonic()
@@ -89,20 +90,17 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.flush()
 
     def _read(self) -> tuple[str, dict[str, Any]]:
         assert self.path is not None
         try:
-            with self.path.open("rb") as file:
-                content, arrays = tensors.read(file, KIND)
+            content, arrays = tensors.read(self.path, KIND)
             if content["format"] != FORMAT:
                 raise DamagedError(f"its format is {content['format']}, not {FORMAT}")
             belongs, stage = dict(content["belongs"]), str(content["stage"])
-            state = {name: _decode(value, arrays) for name, value in content["state"].items()}
+            state = dict(decode(content["state"], arrays))
         except (OSError, DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{self.path} is not a checkpoint of unseen, or it is damaged: {error}; remove it, "
@@ -119,9 +117,9 @@ class Checkpoint:
 class Steps:
     """A fit made of trainings, one after the other, in its checkpoint.
 
-    Of those that are over it keeps what came out, and of the one that runs the state; both are
-    lists of arrays, numbers and lists. A fit that goes on must make the same trainings in the same
-    order.
+    It keeps the results of those that are over and the state of the one that runs, all of them
+    lists of arrays, numbers and lists. A fit that is resumed must make the same trainings in the
+    same order.
 
     >>> Steps().run(lambda found, note: [found, 1])
     [None, 1]
@@ -134,7 +132,7 @@ class Steps:
         self._number = 0
 
     def run(self, train: Callable[[list[Any] | None, Note | None], list[Any]]) -> list[Any]:
-        """The result of the next training: what is kept of it, or what it returns.
+        """The result of the next training: the one that was kept, or what it returns.
 
         `train(found, note)` gets the state it was stopped in, or None, and calls `note` with new
         ones; `note` is None where nothing is kept.
@@ -168,41 +166,15 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
         if isinstance(now.get(name), dict) and isinstance(then.get(name), dict):
             return _difference(then[name], now[name])
         if name in _NOT_SHOWN:
-            return f"{_NOT_SHOWN[name]} were others"
+            return f"{_NOT_SHOWN[name]} were different"
         return f"{name} was {then.get(name)!r} and is now {now.get(name)!r}"
     return ""
 
 
 def _plain(value: Any) -> Any:
     """What JSON gives back as it was given."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(v) for name, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
+    return json.loads(json.dumps(value, default=_shown))
 
 
-def _encode(value: Any, arrays: Arrays) -> Any:
-    """A value as JSON. An array that lies in memory by columns comes back so: sums over it are
-    then the same to the last bit."""
-    if isinstance(value, np.ndarray):
-        by_columns = value.flags.f_contiguous and not value.flags.c_contiguous
-        stored = value.T if by_columns else value
-        known = next((name for name, array in arrays.items() if array is stored), None)
-        return {"columns" if by_columns else "rows": known or arrays.add(stored)}
-    if isinstance(value, np.generic):
-        return {"number": arrays.add(np.asarray(value))}
-    if isinstance(value, (list, tuple)):
-        return [_encode(v, arrays) for v in value]
-    return value
-
-
-def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if isinstance(value, list):
-        return [_decode(v, arrays) for v in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, name),) = value.items()
-    array = arrays[name]
-    return {"rows": array, "columns": array.T}[kind] if kind != "number" else array[()]
+def _shown(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else repr(value)

@@ -2,80 +2,64 @@
 
 The manifest has the format version, the method, its parameters, its fitted state (class table,
 preprocessing and checksum of the training data included), library versions, and checksums of every
-array and of itself; in it an array is a reference `{"array": name}` and a list of names is
-`{"names": [...]}`. A part of the method is its kind, a word of `_PARTS`, with its parameters; one
-that was left to the method is `{"default": part}`. A damaged file is refused rather than used, and
-so is one whose arrays and names do not belong together. `old_formats` reads older files.
+array and of itself, all as `values` writes them. A class is the word by which it is registered
+(`support.registry`); a part that was left to the method is `{"default": part}`. A damaged file is
+refused rather than used, and so is one whose arrays and names do not belong together.
+`old_formats` reads older files.
 """
 
 from __future__ import annotations
 
-import io
 import os
-from dataclasses import fields
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
+from sklearn.base import ClassifierMixin
 
 import unseen
 from unseen import files
-from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators import METHODS, ZeroShotClassifier, method
-from unseen.inference.embedding import Algorithm4
-from unseen.inference.pairwise import Algorithm3
-from unseen.inference.scorer import DataFit
-from unseen.model.latent import LatentModel
-from unseen.model.spaces import Spaces
-from unseen.rows.kernel import KernelFeatures
-from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
 from unseen.storage import tensors
 from unseen.storage.old_formats import upgraded
 from unseen.storage.tensors import Arrays, DamagedError
+from unseen.storage.values import (
+    decode,
+    decode_parameters,
+    encode,
+    encode_parameters,
+    known_class,
+)
 from unseen.support.checks import check_number
-from unseen.support.parts import Composite, plain
-from unseen.training.alternating import Algorithm2
-from unseen.training.pairwise import Algorithm1
+from unseen.support.parts import Composite
+from unseen.support.registry import word_of
 
 KIND = "unseen"
 FORMAT = 2
-_VALUES = {
-    "row scaling": RowScaling,
-    "class scaling": ClassScaling,
-    "row kernel": KernelFeatures,
-    "spaces": Spaces,
-    "latent model": LatentModel,
-}
-_PARTS: dict[str, type[Composite]] = {
-    "row scaler": RowScaler,
-    "class scaler": ClassScaler,
-    "algorithm 1": Algorithm1,
-    "algorithm 2": Algorithm2,
-    "algorithm 3": Algorithm3,
-    "algorithm 4": Algorithm4,
-    "data fit": DataFit,
-}
 
 
-def save(model: ZeroShotClassifier, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to `path`, whole or not at all; a file that is no model stays."""
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; a file that is no model
+    stays."""
     check_replaceable(path)
+    name = type(model).__name__
     fitted = {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
     if not fitted:
-        raise InputError(f"this {type(model).__name__} is not fitted yet: nothing to save")
-    names = [name for name, kind in METHODS.items() if kind is type(model)]
-    if not names:
-        raise InputError(f"{type(model).__name__} is not in the library's registry of methods")
+        raise InputError(f"this {name} is not fitted yet: nothing to save")
+    word = word_of(type(model))
+    if word is None:
+        raise InputError(
+            f"{name} could not be loaded again: define it once, and at the top of a module"
+        )
     if model._trained_on is not None and (checksum := model._trained_on.checksum()):
         fitted["training_data_"] = fitted["training_data_"] | {"sha256": checksum}
     arrays = Arrays()
     manifest = {
         "format": FORMAT,
-        "method": names[0],
-        "parameters": _encode_parameters(model, arrays),
-        "state": {k: _encode(v, arrays) for k, v in fitted.items()},
+        "method": word,
+        "parameters": encode_parameters(model, arrays),
+        "state": {k: encode(v, arrays) for k, v in fitted.items()},
         "arrays": {},
         "versions": {
             "unseen": unseen.__version__,
@@ -99,51 +83,45 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote; anything else, or a damaged file, is a clear error."""
+    """Read a model that `save` wrote; anything else, or a damaged file, is a clear error.
+
+    The model of a class outside the library is read once the module that defines it is imported.
+    """
     path = files.checked_path(path)
     try:
-        with path.open("rb") as file:
-            return _read(file, str(path))
+        manifest, arrays = tensors.read(path, KIND)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def loads(content: bytes, name: str = "the model") -> Any:
-    """A model from the bytes of its file; `name` is what errors call it."""
-    return _read(io.BytesIO(content), name)
-
-
-def _read(file: BinaryIO, name: str) -> ZeroShotClassifier:
-    try:
-        manifest, arrays = tensors.read(file, KIND)
     except DamagedError as error:
         raise InputError(
-            f"{name} is not a model file of unseen, or it is damaged: {error}; fit the model "
+            f"{path} is not a model file of unseen, or it is damaged: {error}; fit the model "
             "again, or copy the file again from where it is whole"
         ) from error
     version = manifest.get("format")
     if type(version) is not int or not 1 <= version <= FORMAT:
         raise InputError(
-            f"{name} has format {version!r}; this version of unseen reads {FORMAT}: update unseen, "
-            "or save the model again with this version"
+            f"{path} has format {repr(version)[:50]}; this version of unseen reads {FORMAT}: "
+            "update unseen, or save the model again with this version"
         )
     try:
         model = _rebuilt(upgraded(manifest, arrays), arrays)
         _check(model, arrays)
     except InputError as error:
-        raise InputError(f"{name} cannot be used: {error}") from error
+        raise InputError(f"{path} cannot be used: {error}") from error
     except Exception as error:  # a stranger's file may hold anything in place of anything
-        raise InputError(f"{name} is damaged: its manifest cannot be understood") from error
+        raise InputError(f"{path} is damaged: its manifest cannot be understood") from error
     return model
 
 
-def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroShotClassifier:
-    kind = method(manifest["method"])
-    model = kind(**_decode_parameters(kind, manifest["parameters"], arrays))
+def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    kind = known_class(manifest["method"])
+    if not issubclass(kind, Composite) or not issubclass(kind, ClassifierMixin):
+        raise InputError(f"a {kind.__name__} is no method")
+    model = kind(**decode_parameters(kind, manifest["parameters"], arrays))
     for name, value in manifest["state"].items():
         if not _is_state(kind, name):
             raise KeyError(name)
-        setattr(model, name, _decode(value, arrays))
+        setattr(model, name, decode(value, arrays))
     # Files of the first format do not tell what a model was trained on.
     trained = vars(model).setdefault("training_data_", {})
     if not isinstance(trained, dict) or type(trained.get("rows", 0)) is not int:
@@ -151,7 +129,7 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> ZeroSho
     return model
 
 
-def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
+def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
     """An error unless the parts belong together: names agree, and arrays fit."""
     model._check_parts()
     model._check_parameters()
@@ -170,84 +148,6 @@ def _check(model: ZeroShotClassifier, arrays: dict[str, np.ndarray]) -> None:
     model._check_state()
 
 
-def _is_state(kind: type[ZeroShotClassifier], name: str) -> bool:
+def _is_state(kind: type, name: str) -> bool:
     """Is it the name of a fitted attribute? A file must not put its own in place of a method."""
     return name.endswith("_") and not name.startswith("_") and not hasattr(kind, name)
-
-
-def _encode_parameters(model: Composite, arrays: Arrays) -> dict[str, Any]:
-    """Parameters as JSON. Of a part that is None the file has what that stands for now."""
-    found = {}
-    for name, value in model.get_params(deep=False).items():
-        is_default = value is None and name in model._parts
-        encoded = _encode(model._part(name) if is_default else value, arrays)
-        found[name] = {"default": encoded} if is_default else encoded
-    return found
-
-
-def _decode_parameters(
-    kind: type[Composite], encoded: dict[str, Any], arrays: dict[str, np.ndarray]
-) -> dict[str, Any]:
-    """Parameters from JSON. A part that was the default then and is not now stays as it was."""
-    found = {}
-    for name, value in encoded.items():
-        if isinstance(value, dict) and set(value) == {"default"}:
-            part, usual = _decode(value["default"], arrays), kind._parts[name].default()
-            found[name] = None if plain({name: part}) == plain({name: usual}) else part
-        else:
-            found[name] = _decode(value, arrays)
-    return found
-
-
-def _encode(value: Any, arrays: Arrays) -> Any:
-    """A value as JSON; arrays of numbers go to `arrays` and leave a reference."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, np.generic):
-        return _encode(value.item(), arrays)
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, arrays)
-    if isinstance(value, (list, tuple)):
-        return {"list": [_encode(v, arrays) for v in value]}
-    if isinstance(value, dict):
-        return {"dict": {str(k): _encode(v, arrays) for k, v in value.items()}}
-    if isinstance(value, ClassTable):
-        parts = [value.names, value.vectors, value.attributes]
-        parts += [value.groups] if value.groups else []
-        return {"class table": [_encode(v, arrays) for v in parts]}
-    for word, kind in _VALUES.items():
-        if isinstance(value, kind):
-            return {word: [_encode(getattr(value, f.name), arrays) for f in fields(value)]}
-    for word, kind in _PARTS.items():
-        if type(value) is kind:
-            return {word: _encode_parameters(value, arrays)}
-    raise InputError(f"a {type(value).__name__} cannot be saved in a model file")
-
-
-def _encode_array(value: np.ndarray, arrays: Arrays) -> dict[str, Any]:
-    if value.dtype.kind in "OU":
-        if value.ndim != 1 or not all(isinstance(v, str) for v in value):
-            raise InputError("an array of Python objects cannot be saved in a model file")
-        return {"names": value.tolist()}
-    return {"array": arrays.add(value)}
-
-
-def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind == "array":
-        return arrays[content]
-    if kind == "names":
-        return np.array(content, dtype=str)
-    if kind == "list":
-        return [_decode(v, arrays) for v in content]
-    if kind == "dict":
-        return {k: _decode(v, arrays) for k, v in content.items()}
-    if kind == "class table":
-        return ClassTable(*[_decode(v, arrays) for v in content])
-    if kind in _VALUES:
-        return _VALUES[kind](*(_decode(v, arrays) for v in content))
-    if kind in _PARTS:
-        return _PARTS[kind](**_decode_parameters(_PARTS[kind], content, arrays))
-    raise KeyError(kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,16 +30,14 @@ def _parts(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
     if manifest["method"] != "jlse":
         return manifest | {"parameters": old | new}
     state = _latent_state(old, manifest["state"], arrays)
-    parameters = {name: old[name] for name in _KEPT} | _algorithms(old) | new
+    parameters = {name: old[name] for name in _KEPT + _KEPT_LAMBDAS} | _algorithms(old) | new
     return manifest | {"method": "kernel-jlse", "parameters": parameters, "state": state}
 
 
 # Parameters of JLSE that mean the same in KernelJLSE. What else a model was trained with is in its
 # latent model; KernelJLSE does not train so any more.
-_KEPT = (
-    "n_target_atoms", "n_source_atoms", "source_fit", "source_shrinkage", "target_fit",
-    "target_shrinkage", "positive_weight", "decision", "random_state",
-)  # fmt: skip
+_KEPT = ("n_target_atoms", "n_source_atoms", "decision", "random_state", "positive_weight")
+_KEPT_LAMBDAS = ("source_fit", "source_shrinkage", "target_fit", "target_shrinkage")
 
 
 def _algorithms(old: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,20 +59,16 @@ def _latent_state(
     old: Mapping[str, Any], state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
     """The arrays of a model as one latent model, beside what every method has."""
-    codes = {
-        name: state[f"{word}_"]
-        for name, word in (
-            ("Zs", "source_codes"), ("Zt", "target_codes"), ("B", "source_dictionary"),
-            ("D", "target_dictionary"), ("W", "similarity"), ("b", "bias"),
-        )
-    }  # fmt: skip
-    n_pairs = math.prod(len(arrays[codes[name]["array"]]) for name in ("Zs", "Zt"))
+    Zs, Zt = state["source_codes_"], state["target_codes_"]
+    n_pairs = len(arrays[Zs["array"]]) * len(arrays[Zt["array"]])
     # Decision 2 counted -log p_B with the λ2s of test time, also where codes are of the data fit.
     is_data_fit = old["test_embedding"] == "init" and old.get("inference") != "pairwise"
     ratio = old["source_fit"] / old["test_source_fit"] if is_data_fit else 1.0
     latent = [
         {"spaces": [state["scaling_"], state["class_scaling_"], state["kernel_"], None]},
-        *codes.values(),
+        Zs,
+        Zt,
+        *(state[f"{word}_"] for word in _MATRICES),
         state["test_bias_"],
         old["source_shrinkage"] * old["source_fit"],
         old["source_fit"],
@@ -88,16 +81,14 @@ def _latent_state(
         old["link"],
         old.get("training") == "pairwise",
     ]
-    gone = {f"{word}_" for word in _GONE}
-    kept = {name: value for name, value in state.items() if name not in gone}
+    kept = {name: value for name, value in state.items() if name[:-1] not in _GONE}
     penalty = {"seen_penalty_": state["calibration_"]} if state["calibration_"] else {}
     return kept | penalty | {"latent_": {"latent model": latent}}
 
 
-_GONE = (
-    "scaling", "class_scaling", "kernel", "source_codes", "target_codes", "source_dictionary",
-    "target_dictionary", "similarity", "bias", "test_bias", "negative_weight", "calibration",
-)  # fmt: skip
+_MATRICES = ("source_dictionary", "target_dictionary", "similarity", "bias")
+_OTHERS = ("scaling", "class_scaling", "kernel", "source_codes", "target_codes", "calibration")
+_GONE = (*_MATRICES, *_OTHERS, "test_bias", "negative_weight")
 
 
 # Each makes of the manifest of one format that of the next.

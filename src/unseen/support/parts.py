@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from sklearn.base import BaseEstimator, clone
 
 from unseen.errors import InputError, listed, naming, nearest
+from unseen.support import registry
 
 Kind = TypeVar("Kind", bound="Composite")
 
@@ -28,6 +29,10 @@ class Composite(BaseEstimator):
     """An estimator that may have parts, and may be one: `_parts` names them."""
 
     _parts: ClassVar[Mapping[str, Part]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        registry.add(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep` those of the parts too, also where a part is None."""
@@ -97,7 +102,7 @@ class Part(NamedTuple):
         return self.kinds or (type(self.default()),)
 
     def of(self, kind: type[Composite]) -> Composite:
-        """The part of a class, with nothing else said of it."""
+        """A part of this class with the default parameters."""
         default = self.default()
         return default if type(default) is kind else kind()
 

@@ -1,4 +1,4 @@
-"""How far long work has come: methods tell it, and whoever called them may listen."""
+"""Progress of long work: methods report their steps to whoever listens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 
 def tell(step: str) -> None:
-    """Say which step begins, to whoever listens."""
+    """Report the step that begins to whoever listens."""
     listener = _listener.get()
     if listener is not None:
         listener(step)
@@ -18,7 +18,7 @@ def tell(step: str) -> None:
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Call `listener` with each step that is told meanwhile.
+    """Call `listener` with each step that is reported inside this context.
 
     >>> with listening(print):
     ...     tell("round 1 of 2")

@@ -34,6 +34,7 @@ from unseen.storage.checkpoint import Checkpoint
 from unseen.support.checks import check_number, check_positive, check_whole
 from unseen.support.parts import Composite
 from unseen.support.progress import tell
+from unseen.support.registry import register
 
 # What of the weights is set by the data.
 _LAMBDAS = ("source_shrink", "source_fit", "target_shrink", "target_fit", "similarity")
@@ -317,6 +318,7 @@ class Training:
         return training
 
 
+@register("algorithm 2")
 class Algorithm2(Composite):
     """Alternating training with one code per class and one per row (Algorithm 2); a part of JLSE.
 

@@ -23,6 +23,7 @@ from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
 from unseen.storage.checkpoint import Checkpoint
 from unseen.support.progress import tell
+from unseen.support.registry import register
 from unseen.training.alternating import Algorithm2, Options, Training
 
 Callback = Callable[[int, str, "Parameters"], Any]
@@ -281,6 +282,7 @@ def _between(old: Parameters, new: Parameters, share: float) -> Parameters:
     return Parameters(B, D, W, old.b + share * (new.b - old.b))
 
 
+@register("algorithm 1")
 class Algorithm1(Algorithm2):
     """Training in which each pair of a class and a row has codes of its own (Algorithm 1).
 

@@ -15,7 +15,7 @@ GRID = {"row_penalty": [1e-4, 1e-1], "class_penalty": [1e-3, 1.0]}
 # What a fit of JLSE at this size needs; with 2 x 2 settings of test time for each of 2 fits.
 SMALL: dict[str, Any] = {"n_target_atoms": 8, "training": Algorithm2(max_iter=1)}
 TEST_TIME_GRID = {
-    "similarity_penalty": [1e-4, 1e-2],
+    "similarity_penalty": [3e-3, 1e-2],
     "testing": [DataFit(), Algorithm4()],
     "decision": [1, 2],
 }

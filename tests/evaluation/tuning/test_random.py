@@ -16,7 +16,7 @@ from scipy.stats import loguniform, randint, uniform
 from tests.evaluation.tuning.spies import SMALL, Counted, Spy
 from unseen import ESZSL, JLSE, ClassHoldout, KernelJLSE, tune
 from unseen.evaluation.tuning import Range, Trial
-from unseen.evaluation.tuning.effects import effects_of
+from unseen.evaluation.tuning.results import effects_of
 from unseen.evaluation.tuning.settings import described, is_range, settings_of
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import DataFit

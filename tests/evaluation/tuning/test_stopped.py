@@ -16,6 +16,7 @@ from unseen import ESZSL, ClassHoldout, InputError, RowScaler, make_zero_shot, t
 from unseen.evaluation.tuning import Tuning
 from unseen.storage import tensors
 from unseen.storage.checkpoint import KIND, Checkpoint, remove
+from unseen.storage.values import decode
 
 GRID = {"row_penalty": [1e-4, 1e-2, 1e-1], "class_penalty": [1e-3, 1.0]}
 
@@ -51,38 +52,27 @@ def facts(found: Tuning) -> Any:
 def test_stopped_after_any_fit_it_goes_on_to_the_same_result(
     data: Any, tmp_path: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, note = tmp_path / "checkpoint", Checkpoint.note
+    path = tmp_path / "checkpoint"
     Counted.n_fits = 0
     whole = search(data, strategy=strategy)
-    n_whole, number, is_over = Counted.n_fits, 0, False
-
-    def noted(*arguments: Any) -> None:
-        nonlocal left
-        note(*arguments)
-        left -= 1
-        if left == 0:
-            raise KeyboardInterrupt
-
-    while not is_over:
-        number += 1
-        left, Counted.n_fits = number, 0
+    n_whole, noted = Counted.n_fits, []
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "note", lambda *state: noted.append(state))
+        search(data, path, strategy=strategy)
+    assert len(noted) == n_whole - 1 > 10, "the last fit is that on all rows"
+    for k in {0, 1, 5, 7, len(noted) // 2, len(noted) - 1}:
         remove(path)
-        with monkeypatch.context() as patch:
-            patch.setattr(Checkpoint, "note", noted)
-            try:
-                search(data, path, strategy=strategy)
-                is_over = True
-            except KeyboardInterrupt:
-                assert path.exists()
+        checkpoint, stage, state = noted[k]
+        checkpoint.note(stage, state)
+        checkpoint.flush()
+        Counted.n_fits = 0
         assert facts(search(data, path, strategy=strategy)) == facts(whole)
-        # A search that was over is looked up, but for its last fit, which is that on all rows.
-        assert Counted.n_fits == n_whole + is_over
-    assert number > 10
+        assert Counted.n_fits == n_whole - 1 - k
 
 
 def n_outcomes(path: Path) -> int:
-    with path.open("rb") as file:
-        return len(tensors.read(file, KIND)[0]["state"]["outcomes"])
+    state = decode(tensors.read(path, KIND)[0]["state"], {})
+    return len(state["outcomes"])
 
 
 def test_a_search_that_goes_on_keeps_what_it_had(
@@ -124,7 +114,7 @@ def search_often(data: Any, path: Path, more: dict[str, Any]) -> None:
 def test_an_order_that_is_drawn_anew_is_refused(data: Any, tmp_path: Path) -> None:
     path, more = tmp_path / "checkpoint", {"random_state": None, "cv": ClassHoldout(2, 2)}
     search(data, path, **more)
-    with pytest.raises(InputError, match="the settings to try were others"):
+    with pytest.raises(InputError, match="the settings to try were different"):
         search_often(data, path, more)
 
 
@@ -150,9 +140,9 @@ def test_the_seconds_before_count(data: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"grid": {"row_penalty": [1e-3]}}, "the settings to try were others"),
-        ({"random_state": 1}, "the settings to try were others"),
-        ({"cv": ClassHoldout(2, 3)}, "the classes held out were others"),
+        ({"grid": {"row_penalty": [1e-3]}}, "the settings to try were different"),
+        ({"random_state": 1}, "the settings to try were different"),
+        ({"cv": ClassHoldout(2, 3)}, "the classes held out were different"),
         ({"scoring": "mean_average_precision"}, "scoring was 'per_class_accuracy' and is now"),
     ],
 )
@@ -169,7 +159,7 @@ def test_other_data_are_refused(data: Any, tmp_path: Path) -> None:
     X, y = data.training_set()
     path = tmp_path / "checkpoint"
     tune(ESZSL(), X, y, data.classes, GRID, checkpoint=path)
-    with pytest.raises(InputError, match="the rows, labels or classes were others"):
+    with pytest.raises(InputError, match="the rows, labels or classes were different"):
         tune(ESZSL(), np.flipud(X), y, data.classes, GRID, checkpoint=path)
     with pytest.raises(InputError, match="row_scaler__center was True and is now False"):
         tune(ESZSL(row_scaler=RowScaler(center=False)), X, y, data.classes, GRID, checkpoint=path)

@@ -17,9 +17,9 @@ from sklearn.base import clone
 from tests.evaluation.tuning.spies import SMALL, TEST_TIME_GRID, Clock, Counted, Spy, Uneven
 from unseen import ESZSL, JLSE, ClassHoldout, tune
 from unseen.evaluation.tuning import Trial, Tuning
+from unseen.evaluation.tuning.results import best_first
 from unseen.evaluation.tuning.search import Search, Split
 from unseen.evaluation.tuning.settings import settings_of
-from unseen.evaluation.tuning.trial import best_first
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit

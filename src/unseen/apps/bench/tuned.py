@@ -13,10 +13,10 @@ from unseen.classes import ClassTable
 from unseen.classes.splits import ClassHoldout
 from unseen.estimators import JLSE, METHODS
 from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, choose, tune
+from unseen.evaluation.tuning.results import best_first
 from unseen.evaluation.tuning.run import TrainingData, search_on
 from unseen.evaluation.tuning.search import Search
 from unseen.evaluation.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
-from unseen.evaluation.tuning.trial import best_first
 from unseen.support.parts import built
 
 TUNING = ("default", "holdout", "paper")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from unseen.errors import counted
-from unseen.evaluation.tuning.trial import Trial
+from unseen.evaluation.tuning.results import Trial
 
 
 class Progress(NamedTuple):
-    """Where a search stands, told after each fit.
+    """How far a search is, reported after each fit.
 
     done, total : scores there are, and scores there will be (a setting on a split has one).
     seconds, left : since the start, and until the end by the pace so far and the budget.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import joblib
@@ -15,12 +15,10 @@ from unseen.classes.names import as_names
 from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.evaluation.tuning.choice import choose
 from unseen.evaluation.tuning.progress import Progress, reporter
-from unseen.evaluation.tuning.result import Tuning
+from unseen.evaluation.tuning.results import Tuning, best_first, choose
 from unseen.evaluation.tuning.search import STRATEGIES, Search, Split
 from unseen.evaluation.tuning.settings import Grid, ranges, settings_of, with_parameters
-from unseen.evaluation.tuning.trial import best_first
 from unseen.storage.checkpoint import Checkpoint
 from unseen.storage.checksums import data_checksum
 from unseen.support.parts import plain, plain_parameters, without
@@ -29,22 +27,20 @@ SCORINGS = ("per_class_accuracy", "mean_average_precision")
 
 
 class Protocol(NamedTuple):
-    """What `tune` does where it is not told otherwise.
+    """What `tune` does by default.
 
     n_classes, n_splits : of `ClassHoldout`.
-    strategy : how many splits a setting is given.
     grid : the method of the estimator that gives the grid.
     """
 
     n_classes: float
     n_splits: int
-    strategy: str
     grid: str
 
 
 PROTOCOLS = {
-    "default": Protocol(0.2, 5, "halving", "default_grid"),
-    "paper": Protocol(2, 5, "halving", "paper_grid"),
+    "default": Protocol(0.2, 5, "default_grid"),
+    "paper": Protocol(2, 5, "paper_grid"),
 }
 
 
@@ -82,13 +78,13 @@ def tune(
     grid : parameter names, each with a list of values or a range to draw from, such as
         `scipy.stats.loguniform(0.3, 3)`; None for that of the protocol. Values drawn for a
         parameter that is a whole number are rounded to whole numbers.
-    protocol : what is done where it is not said here, by halving. "default" holds out a fifth of
-        the seen classes, 5 times, for the method's `default_grid`; "paper" holds out two classes,
-        5 times, for its `paper_grid`.
+    protocol : the defaults of the other parameters. "default" holds out a fifth of the seen
+        classes, 5 times, for the method's `default_grid`; "paper" holds out two classes, 5 times,
+        for its `paper_grid`; both by halving.
     cv : how classes are held out.
     strategy : "grid" scores every setting on every split. "halving" scores every setting on the
-        first split, and after each split the better half goes on, but never fewer than four. The
-        estimator's own setting always goes on.
+        first split, and after each split the better half stays, but never fewer than four. The
+        estimator's own setting always stays.
     budget : seconds after which the search begins no fit; None for no limit. One fit is always
         made, and that of the setting that is kept on all rows comes on top.
     n_settings : with lists, try at most so many settings, drawn at random. With a range, draw so
@@ -98,27 +94,33 @@ def tune(
         `n_settings` is given, and of the held-out classes where `cv` is not.
     n_jobs : how many fits to make at once, as everywhere in scikit-learn.
     progress : True for a progress bar, or a function called with a `Progress`.
-    checkpoint : a file that keeps the outcome of every fit. A search that was stopped, by Ctrl-C or
-        for good, goes on from it to the same result when it is called again with the same data,
-        estimator and grid; `budget` counts the seconds before, and may be another. The file stays.
+    checkpoint : a file that keeps the outcome of every fit. A search that was interrupted or killed
+        resumes from it, to the same result, when it is called again with the same data, estimator
+        and grid; `budget` includes the seconds spent before, and may change. The file stays.
     """
-    preset = _preset(protocol)
-    strategy = preset.strategy if strategy is None else strategy
-    _check(strategy, budget, n_settings, scoring, n_jobs)
+    _check_word("protocol", protocol, PROTOCOLS)
+    preset = PROTOCOLS[protocol]
+    strategy = STRATEGIES[0] if strategy is None else strategy
+    _check_word("strategy", strategy, STRATEGIES)
+    _check_word("scoring", scoring, SCORINGS)
+    if budget is not None and not budget > 0:
+        raise InputError(f"budget must be a number of seconds above 0, not {budget}")
+    if n_settings is not None and n_settings < 1:
+        raise InputError(f"n_settings must be at least 1, not {n_settings}")
+    if n_jobs == 0:
+        raise InputError("n_jobs must be at least 1, or -1 for all cores, not 0")
     cv = ClassHoldout(preset.n_classes, preset.n_splits, random_state) if cv is None else cv
     grid = grid_of(estimator, preset.grid) if grid is None else grid
-    search = Search(
-        estimator,
-        settings_of(estimator, grid, n_settings, random_state),
-        scoring=scoring,
-        strategy=strategy,
-        budget=budget,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    settings = settings_of(estimator, grid, n_settings, random_state)
+    search = Search(estimator, settings, scoring, strategy, budget, n_jobs, random_state)
     data = TrainingData.of(X, y, classes)
     search_on(data, search, cv, progress=progress, checkpoint=checkpoint)
     return _result(search, data, cv.get_n_splits(), ranges(grid))
+
+
+def _check_word(name: str, value: str, known: Iterable[str]) -> None:
+    if value not in known:
+        raise InputError(f"{name} must be one of {listed(known)}, not {value!r}")
 
 
 def grid_of(estimator: ZeroShotClassifier, name: str) -> dict[str, Any]:
@@ -153,18 +155,22 @@ def search_on(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> None:
     """Run a search, on seen classes alone, from its checkpoint where there is one."""
-    splits = list(cv.split(data.X, data.labels))
-    seen = data.table.select(np.unique(data.labels))
-    parts = (_split(data.X, data.labels, seen, *rows) for rows in splits)
-    belongs = {} if checkpoint is None else _belongs(search, data, splits)
+    X, labels, table = data
+    rows = list(cv.split(X, labels))
+    seen = table.select(np.unique(labels))
+    splits = (
+        Split(_safe_indexing(X, a), labels[a], _safe_indexing(X, b), labels[b], seen)
+        for a, b in rows
+    )
+    belongs = {} if checkpoint is None else _belongs(search, data, rows)
     with reporter(progress) as report, Checkpoint(checkpoint, belongs) as kept:
-        search.run(parts, len(splits), report, kept)
+        search.run(splits, len(rows), report, kept)
         if all(trial.error is not None for trial in search.trials if trial.seconds):
-            kept.discard()  # the next call may find the cause mended
+            kept.discard()  # by the next call the cause may be fixed
 
 
 def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str, Any]:
-    """What a search that goes on must have in common with the one that was stopped."""
+    """What a search must have in common with the stopped one that it resumes."""
     return {
         "method": type(search.estimator).__name__,
         "data": data_checksum(np.asarray(data.X), data.labels, data.table),
@@ -174,13 +180,6 @@ def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str,
         "strategy": search.strategy,
         "parameters": without(plain_parameters(search.estimator), ["verbose"]),
     }
-
-
-def _split(
-    X: Any, labels: np.ndarray, table: ClassTable, train: np.ndarray, test: np.ndarray
-) -> Split:
-    X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
-    return Split(X_train, labels[train], X_test, labels[test], table)
 
 
 def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[str]) -> Tuning:
@@ -205,24 +204,3 @@ def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[
         finished=search.finished,
         drawn=drawn,
     )
-
-
-def _preset(protocol: str) -> Protocol:
-    if protocol not in PROTOCOLS:
-        raise InputError(f"protocol must be one of {listed(PROTOCOLS)}, not {protocol!r}")
-    return PROTOCOLS[protocol]
-
-
-def _check(
-    strategy: str, budget: float | None, n_settings: int | None, scoring: str, n_jobs: int | None
-) -> None:
-    if strategy not in STRATEGIES:
-        raise InputError(f"strategy must be one of {listed(STRATEGIES)}, not {strategy!r}")
-    if budget is not None and not budget > 0:
-        raise InputError(f"budget must be a number of seconds above 0, not {budget}")
-    if n_settings is not None and n_settings < 1:
-        raise InputError(f"n_settings must be at least 1, not {n_settings}")
-    if scoring not in SCORINGS:
-        raise InputError(f"scoring must be one of {listed(SCORINGS)}, not {scoring!r}")
-    if n_jobs == 0:
-        raise InputError("n_jobs must be at least 1, or -1 for all cores, not 0")

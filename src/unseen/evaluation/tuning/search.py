@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -14,8 +15,8 @@ from sklearn.utils import check_random_state
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.evaluation.tuning.progress import Progress
+from unseen.evaluation.tuning.results import Outcome, Trial, best_first
 from unseen.evaluation.tuning.settings import Setting, by_fit, with_parameters
-from unseen.evaluation.tuning.trial import Outcome, Trial, best_first
 from unseen.metrics import mean_average_precision, per_class_accuracy
 from unseen.storage.checkpoint import Checkpoint
 
@@ -36,25 +37,13 @@ class Split(NamedTuple):
     table: ClassTable
 
 
-class _Due(NamedTuple):
-    """A split whose turn it is.
-
-    n_left : how many splits there are from this one on.
-    begin : when the search began.
-    """
-
-    number: int
-    split: Split
-    n_left: int
-    begin: float
-
-
+@dataclass
 class Search:
     """Settings, each on as many splits as the strategy gives it.
 
     "grid" gives all settings all splits. "halving" gives all of them the first split, and after
-    each split the better half goes on, but never fewer than four. Either way the splits are gone
-    through one after the other, better settings first.
+    each split the better half stays, but never fewer than four. Either way the splits come one
+    after the other, better settings first.
 
     The first split takes no more settings than the budget suffices for on all splits, by the pace
     so far, since one split tells little; where the budget ends within a later split, the settings
@@ -64,25 +53,23 @@ class Search:
     every split and are never dropped, so that no other is scored on a split without them.
     """
 
-    def __init__(
-        self,
-        estimator: ZeroShotClassifier,
-        settings: Sequence[Setting],
-        *,
-        scoring: str,
-        strategy: str,
-        budget: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        n_defaults: int = 1,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        self.estimator, self.settings, self.scoring = estimator, settings, scoring
-        self.strategy, self.budget, self.n_jobs = strategy, budget, n_jobs
-        self.random_state, self.n_defaults, self.clock = random_state, n_defaults, clock
-        self.trials = [Trial(setting.parameters) for setting in settings]
+    estimator: ZeroShotClassifier
+    settings: Sequence[Setting]
+    scoring: str
+    strategy: str
+    budget: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    n_defaults: int = 1
+    clock: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        self.trials = [Trial(setting.parameters) for setting in self.settings]
         self.n_fits, self.spent, self.finished = 0, 0.0, True
-        self.order = self._first_order()
+        # The defaults, then the others, shuffled, so that a budget that ends in the first split
+        # leaves no corner of the grid untried.
+        shuffled = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
+        self.order = [*range(self.n_defaults), *(k for k in shuffled if k >= self.n_defaults)]
         self._outcomes: dict[tuple[int, int], Outcome] = {}  # by split and setting
         self._laps: list[float] = []  # seconds of each fit
 
@@ -95,98 +82,88 @@ class Search:
     ) -> None:
         """Fill in `trials`, `n_fits`, `spent` and `finished`.
 
-        The checkpoint has the outcome of every fit; one that is known is not made again, and its
+        The checkpoint has the outcome of every fit; a fit that is known is not made again, and its
         seconds count.
         """
         checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
         if found := checkpoint.state("outcomes"):
             self._outcomes = {(k, n): Outcome(*o) for k, n, *o in found["outcomes"]}
             self._laps, self.spent = found["laps"], found["spent"]
-        begin, done = self.clock() - self.spent, 0
-        alive = self.order
+        self._begin, self._n_splits = self.clock() - self.spent, n_splits
+        done, alive = 0, self.order
         with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
-            for k, split in enumerate(splits):
-                total = done + self._n_planned(len(alive), n_splits - k)
-                due = _Due(k, split, n_splits - k, begin)
-                for n_scored in self._score_all(pool, alive, due):
-                    done += n_scored
-                    self.spent = self.clock() - begin
+            for number, split in enumerate(splits):
+                total = done + self._n_planned(len(alive), n_splits - number)
+                for fit, outcomes in self._scored(pool, alive, number, split):
+                    for k, outcome in zip(fit, outcomes, strict=True):
+                        self._outcomes[number, k] = outcome
+                        self.trials[k] = self.trials[k].after(outcome)
+                    done += len(fit)
+                    self.spent = self.clock() - self._begin
                     checkpoint.note("outcomes", self._state())
                     if report is not None:
                         report(self._progress(done, total))
-                alive = self._survivors(alive, k + 1)
-                if not alive or self._is_over(begin):
-                    self.finished = self.finished and not (alive and k + 1 < n_splits)
+                alive = self._survivors(alive, number + 1)
+                if not alive or self._is_over():
+                    self.finished = self.finished and not (alive and number + 1 < n_splits)
                     break
 
-    def _score_all(self, pool: Any, alive: list[int], due: _Due) -> Iterator[int]:
-        """Score settings on a split, and yield how many are done with each fit."""
+    def _scored(
+        self, pool: Any, alive: list[int], number: int, split: Split
+    ) -> Iterator[tuple[list[int], list[Outcome]]]:
+        """Settings that share a fit, with their outcomes on a split: first those that are known."""
         fits = by_fit(self.settings, alive)
-        known = [fit for fit in fits if all((due.number, k) in self._outcomes for k in fit)]
+        known = [fit for fit in fits if all((number, k) in self._outcomes for k in fit)]
         for fit in known:
             self.n_fits += 1
-            yield self._take(fit, due)
+            yield fit, [self._outcomes[number, k] for k in fit]
         new = [fit for fit in fits if fit not in known]
-        if not new:
-            return
-        outcomes = pool(
+        jobs = (
             delayed(score_settings)(
-                self.estimator, [self.settings[k].parameters for k in fit], due.split, self.scoring
+                self.estimator, [self.settings[k].parameters for k in fit], split, self.scoring
             )
-            for fit in self._affordable(new, sum(map(len, known)), due)
+            for fit in self._affordable(new, sum(map(len, known)), number)
         )
         # In order, so that the result is the same whatever the number of jobs.
         last = self.clock()
-        for fit, found in zip(new, outcomes, strict=False):
+        for fit, outcomes in zip(new, pool(jobs) if new else [], strict=False):
             self._laps.append(self.clock() - last)
             last = self.clock()
-            self._outcomes |= {(due.number, k): o for k, o in zip(fit, found, strict=True)}
-            yield self._take(fit, due)
-
-    def _take(self, fit: list[int], due: _Due) -> int:
-        """The outcomes of one fit; how many they are."""
-        for k in fit:
-            self.trials[k] = self.trials[k].after(self._outcomes[due.number, k])
-        return len(fit)
+            yield fit, outcomes
 
     def _state(self) -> dict[str, Any]:
         outcomes = [[*key, *outcome] for key, outcome in self._outcomes.items()]
         return {"outcomes": outcomes, "laps": self._laps[:], "spent": self.spent}
 
-    def _is_over(self, begin: float) -> bool:
-        return self.budget is not None and self.clock() - begin >= self.budget
+    def _is_over(self) -> bool:
+        return self.budget is not None and self.clock() - self._begin >= self.budget
 
-    def _affordable(self, fits: list[list[int]], n_taken: int, due: _Due) -> Iterator[list[int]]:
+    def _affordable(self, fits: list[list[int]], n_taken: int, number: int) -> Iterator[list[int]]:
         """Fits until the budget is spent, or in the first split until it suffices for no more;
         the very first is always made, to have a result."""
         for fit in fits:
             n_taken += len(fit)
-            if self.n_fits and (self._is_over(due.begin) or self._is_too_much(n_taken, due)):
+            is_too_much = number == 0 and self._is_too_much(n_taken)
+            if self.n_fits and (self._is_over() or is_too_much):
                 self.finished = False
                 return
             self.n_fits += 1
             yield fit
 
-    def _is_too_much(self, n_settings: int, due: _Due) -> bool:
+    def _is_too_much(self, n_settings: int) -> bool:
         """Whether so many settings on all splits would take longer than the budget.
 
         By the mean of all fits but the longest: the first may have to compile what it runs. It
         takes a few fits to know the pace.
         """
-        if self.budget is None or due.number > 0 or len(self._laps) < _FEWEST:
+        if self.budget is None or len(self._laps) < _FEWEST:
             return False
         pace = fmean(sorted(self._laps)[:-1])
         per_setting = pace * len(by_fit(self.settings, self.order)) / len(self.order)
-        return per_setting * self._n_planned(n_settings, due.n_left) > self.budget
-
-    def _first_order(self) -> list[int]:
-        """The defaults, then the others, shuffled, so that a budget that ends in the first split
-        leaves no corner of the grid untried."""
-        order = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
-        return [*range(self.n_defaults), *(k for k in order if k >= self.n_defaults)]
+        return per_setting * self._n_planned(n_settings, self._n_splits) > self.budget
 
     def _survivors(self, alive: list[int], n_splits: int) -> list[int]:
-        """Those that go on after so many splits: the defaults, and the others best first."""
+        """Those that stay after so many splits: the defaults, and the others best first."""
         scored = [k for k in sorted(alive) if self.trials[k].n_splits == n_splits]
         able = [k for k in scored if self.trials[k].error is None]
         defaults = [k for k in able if k < self.n_defaults]
@@ -212,14 +189,11 @@ class Search:
 
 
 def score_settings(
-    estimator: ZeroShotClassifier,
-    settings: list[dict[str, Any]],
-    split: Split,
-    scoring: str,
+    estimator: ZeroShotClassifier, settings: list[dict[str, Any]], split: Split, scoring: str
 ) -> list[Outcome]:
     """Score settings that differ in parameters of test time alone, with one fit for all of them.
 
-    An error becomes the outcome of its setting, so that the others go on.
+    An error becomes the outcome of its setting, so that the others are still scored.
     """
     outcomes: list[Outcome] = []
     model, fit_seconds = None, 0.0
@@ -232,20 +206,15 @@ def score_settings(
                 model = wanted.fit(split.X_train, split.y_train, classes=split.table)
                 fit_seconds = time.perf_counter() - begin
             else:
-                _obey(model, wanted)
+                # All of them, as the model may have some left from the setting before.
+                values = wanted.get_params()
+                model.set_params(**{name: values[name] for name in model.test_time_parameters})
+                model._check_parameters()
             score = _score(model, split, scoring)
         except (ValueError, TypeError, ArithmeticError) as caught:
             error = f"{type(caught).__name__}: {caught}"
         outcomes.append(Outcome(score, shared + time.perf_counter() - begin, error))
     return outcomes
-
-
-def _obey(model: ZeroShotClassifier, wanted: ZeroShotClassifier) -> None:
-    """Give a fitted model the test-time parameters of another, all of them, as the model may have
-    some left from the setting before."""
-    values = wanted.get_params()
-    model.set_params(**{name: values[name] for name in model.test_time_parameters})
-    model._check_parameters()
 
 
 def _score(model: ZeroShotClassifier, split: Split, scoring: str) -> float:

@@ -1,0 +1,243 @@
+"""What a search has found: trials, whether the best beats the default, what each parameter did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import fmean, pstdev
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from unseen.estimators.base import ZeroShotClassifier
+
+# Standard errors by which a setting must beat the default.
+_ERRORS = 2.0
+# The most ranges that drawn values of a parameter are put into.
+_N_RANGES = 5
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting: its score on each split it was given, or the error that stopped it.
+
+    seconds : what each split took, fit and score; a fit that settings share counts for each.
+    """
+
+    parameters: dict[str, Any]
+    scores: tuple[float, ...] = ()
+    error: str | None = None
+    seconds: tuple[float, ...] = field(default=(), compare=False)
+
+    @property
+    def n_splits(self) -> int:
+        """How many splits it was scored on."""
+        return len(self.scores)
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.scores) if self.scores else float("nan")
+
+    @property
+    def deviation(self) -> float:
+        return pstdev(self.scores) if self.scores else float("nan")
+
+    def after(self, outcome: Outcome) -> Self:
+        """The trial with one more split."""
+        seconds = (*self.seconds, outcome.seconds)
+        if outcome.score is None:
+            return replace(self, error=outcome.error, seconds=seconds)
+        return replace(self, scores=(*self.scores, outcome.score), seconds=seconds)
+
+
+class Outcome(NamedTuple):
+    """One setting on one split: its score, or the error that took its place."""
+
+    score: float | None
+    seconds: float
+    error: str | None = None
+
+
+def best_first(trials: Sequence[Trial], among: Iterable[int]) -> list[int]:
+    """Numbers of trials by splits completed, then by mean score; those with an error come last.
+
+    A mean of fewer splits is luck more often, so it never stands before one of more splits. Equal
+    trials stay in the order of `among`.
+    """
+
+    def key(number: int) -> tuple[bool, int, float]:
+        trial = trials[number]
+        return trial.error is not None, -trial.n_splits, -trial.mean if trial.scores else 0.0
+
+    return sorted(among, key=key)
+
+
+class Choice(NamedTuple):
+    """The default setting and the winner, the best of all others, on the splits of both.
+
+    gain, error : the mean by which the winner is better on these splits, and its standard error.
+    n_splits : how many splits these are.
+    kept_default : whether the default is kept.
+    """
+
+    default: Trial
+    winner: Trial
+    gain: float
+    error: float
+    n_splits: int
+    kept_default: bool
+
+    @property
+    def kept(self) -> Trial:
+        """The trial whose setting is kept."""
+        return self.default if self.kept_default else self.winner
+
+
+def choose(trials: Sequence[Trial], default: Trial) -> Choice:
+    """Keep the default unless the winner beats it by more than two standard errors.
+
+    The best of many settings is partly luck: its own splits speak for it. Differences are taken
+    split by split, as splits differ in difficulty more than settings do. A default that failed is
+    not kept. `trials` come best first; `default` is one of them.
+    """
+    able = [t for t in trials if t is not default and t.scores and t.error is None]
+    if not able:
+        return Choice(default, default, 0.0, 0.0, default.n_splits, True)
+    winner = able[0]
+    n = min(winner.n_splits, default.n_splits)
+    gains = np.subtract(winner.scores[:n], default.scores[:n])
+    gain = float(gains.mean()) if n else float("nan")
+    error = float(gains.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
+    kept = default.error is None and not gain > _ERRORS * error
+    return Choice(default, winner, gain, error, n, kept)
+
+
+class Range(NamedTuple):
+    """Values from `low` to `high`, both among them."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+
+class Effect(NamedTuple):
+    """One value of a parameter, or a `Range`: the mean and the best score of its settings."""
+
+    value: Any
+    n_settings: int
+    mean: float
+    best: float
+
+    def holds(self, value: Any) -> bool:
+        """Whether the value is this one, or within the range."""
+        return _holds(self.value, value)
+
+
+def effects_of(trials: Iterable[Trial], drawn: Collection[str]) -> dict[str, list[Effect]]:
+    """For each parameter what each of its values reached, on the splits of all trials; for those
+    that were `drawn` from a range, what each fifth of the values reached."""
+    scored = [t for t in trials if t.scores and t.error is None]
+    n_common = min(t.n_splits for t in scored)
+    found: dict[str, list[Effect]] = {}
+    for name in sorted({name for t in scored for name in t.parameters}):
+        own = [t for t in scored if name in t.parameters]
+        found[name] = []
+        for group in _groups([t.parameters[name] for t in own], name in drawn):
+            means = [fmean(t.scores[:n_common]) for t in own if _holds(group, t.parameters[name])]
+            found[name].append(Effect(group, len(means), fmean(means), max(means)))
+    return found
+
+
+def _groups(values: Iterable[Any], drawn: bool) -> list[Any]:
+    """Distinct values, words first, then numbers from small to large, in ranges where drawn."""
+    by_text = {repr(value): value for value in values}
+    words = [by_text[text] for text in sorted(by_text) if not _is_number(by_text[text])]
+    numbers = sorted({value for value in by_text.values() if _is_number(value)})
+    if not drawn or len(numbers) <= _N_RANGES:
+        return [*words, *numbers]
+    parts = np.array_split(np.asarray(numbers), _N_RANGES)
+    return [*words, *(Range(part[0].item(), part[-1].item()) for part in parts)]
+
+
+def _holds(group: Any, value: Any) -> bool:
+    if isinstance(group, Range):
+        return _is_number(value) and group.low <= value <= group.high
+    # Parts are equal if they read the same.
+    return group == value or repr(group) == repr(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What `tune` found: all trials, best first, and the setting that is kept, fitted on all rows.
+
+    default : the trial of the estimator as it was given. It is kept unless the best other setting
+        beats it by more than two standard errors of their differences, split by split.
+    n_splits : how many splits there were; a trial says how many of them it was scored on.
+    n_fits : how many fits the search made.
+    budget, spent : seconds that the search was allowed (None: no limit) and that it took; the fit
+        of `estimator` is not counted.
+    finished : whether all that the strategy asks for was done within the budget.
+    drawn : parameters whose values were drawn from a range.
+    """
+
+    trials: tuple[Trial, ...]
+    default: Trial
+    scoring: str
+    estimator: ZeroShotClassifier
+    strategy: str
+    n_splits: int
+    n_fits: int
+    budget: float | None
+    spent: float
+    finished: bool
+    drawn: frozenset[str] = frozenset()
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The default beside the winner, and which of the two is kept."""
+        return choose(self.trials, self.default)
+
+    @property
+    def kept_default(self) -> bool:
+        """Whether the estimator was kept as it was given."""
+        return self.choice.kept_default
+
+    @property
+    def gain(self) -> float:
+        """By how much the best other setting is better than the default, on the splits of both."""
+        return self.choice.gain
+
+    @property
+    def gain_error(self) -> float:
+        """The standard error of `gain`."""
+        return self.choice.error
+
+    @property
+    def best_parameters(self) -> dict[str, Any]:
+        """The parameters that are kept."""
+        return self.choice.kept.parameters
+
+    @property
+    def best_score(self) -> float:
+        return self.choice.kept.mean
+
+    @property
+    def n_tried(self) -> int:
+        """How many settings were scored on at least one split, or failed."""
+        return sum(t.n_splits > 0 or t.error is not None for t in self.trials)
+
+    def effects(self) -> dict[str, list[Effect]]:
+        """For each parameter of the grid, what each of its values reached; where values were drawn
+        from a range, what each fifth of them reached.
+
+        Only splits on which every setting was scored are counted, as splits differ in difficulty
+        more than settings do: with strategy "halving" that is the first.
+        """
+        return effects_of(self.trials, self.drawn)
