@@ -118,7 +118,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     def _fit_checked(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Self:
         """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
-        self._check_parts()
+        self._check_parameters()
         self._trained_on = None
         rows, columns = X.shape
         self.training_data_ = {"rows": rows, "columns": columns}
@@ -256,7 +256,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     @property
     def test_time_parameters(self) -> frozenset[str]:
         """Parameters that a fitted model obeys without a new fit: `tune` fits once for all of their
-        values. A method that has some checks them in `_check_parameters`."""
+        values."""
         return frozenset()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -282,9 +282,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
             scores = self._score(row, self._prepare(table))
         if scores.shape != (1, table.n_classes) or not np.isfinite(scores).all():
             raise InputError("its arrays do not fit together")
-
-    def _check_parameters(self) -> None:
-        """An error if a parameter cannot be used; asked when one is changed after `fit`."""
 
     def _prepare(self, table: ClassTable) -> Any:
         return self._class_codes(table)

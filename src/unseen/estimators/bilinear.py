@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.threads import threads_for
 from unseen.training.minibatch import (
     Problem,
@@ -35,6 +35,15 @@ class BilinearRanking(ResumableClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "penalty": [POSITIVE],
+        "max_iter": [at_least(1)],
+        "tol": [NOT_NEGATIVE],
+        "batch_size": [at_least(1)],
+        "early_stopping": ["boolean"],
+        "random_state": [at_least(0), None],
+        "verbose": [at_least(0), "boolean"],
+    }
 
     def __init__(
         self,
@@ -65,7 +74,6 @@ class BilinearRanking(ResumableClassifier):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         work = X.shape[0] * X.shape[1] * table.n_classes
         with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
             # A mean square length of one is what the penalty and the steps are counted in.
@@ -124,12 +132,6 @@ class BilinearRanking(ResumableClassifier):
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         return self.class_scaling_(table.vectors)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.penalty, "penalty")
-        check_whole(self.max_iter, "max_iter", 1)
-        check_whole(self.batch_size, "batch_size", 1)
-        check_number(self.tol, "tol", 0)
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:

@@ -5,7 +5,7 @@ Norouzi et al., "Zero-shot learning by convex combination of semantic embeddings
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_positive, check_whole
+from unseen.support.checks import POSITIVE, Constraints, at_least
 from unseen.training.logistic import fit_multinomial, softmax
 
 
@@ -43,6 +43,10 @@ class ConSE(ResumableClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_top": [at_least(1)],
+        "penalty": [POSITIVE],
+    }
 
     def __init__(
         self,
@@ -66,12 +70,7 @@ class ConSE(ResumableClassifier):
     def test_time_parameters(self) -> frozenset[str]:
         return frozenset(("n_top",))
 
-    def _check_parameters(self) -> None:
-        check_whole(self.n_top, "n_top", 1)
-        check_positive(self.penalty, "penalty")
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         self.scaling_ = self._part("row_scaler").learn(X)
         self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
         self.descriptions_ = self.class_scaling_(table.vectors).astype(X.dtype)

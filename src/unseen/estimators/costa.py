@@ -7,7 +7,7 @@ CVPR 2014.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Constraints
 from unseen.training.logistic import fit_binary
 
 
@@ -50,6 +50,10 @@ class COSTA(ResumableClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "sharpness": [POSITIVE],
+        "penalty": [POSITIVE],
+    }
 
     def __init__(
         self,
@@ -73,12 +77,7 @@ class COSTA(ResumableClassifier):
     def test_time_parameters(self) -> frozenset[str]:
         return frozenset(("sharpness",))
 
-    def _check_parameters(self) -> None:
-        for name in ("sharpness", "penalty"):
-            check_positive(getattr(self, name), name)
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         self.scaling_ = self._part("row_scaler").learn(X)
         scaling = self._part("class_scaler").learn(table.vectors)
         self.class_scaling_ = replace(scaling, unit_length=True)  # for the cosine

@@ -13,15 +13,13 @@ import numpy as np
 from scipy.special import log_expit
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError, listed
+from unseen.errors import InputError
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Choice, Constraints
 from unseen.support.parts import Part
 from unseen.training.logistic import fit_binary
-
-PRIORS = ("classes", "half")
 
 
 class AttributePrediction(ResumableClassifier):
@@ -34,6 +32,10 @@ class AttributePrediction(ResumableClassifier):
     """
 
     _parts: ClassVar[Mapping[str, Part]] = {"row_scaler": Part(RowScaler)}
+    _parameter_constraints: ClassVar[Constraints] = {
+        "penalty": [POSITIVE],
+        "prior": [Choice("classes", "half")],
+    }
 
     def __init__(
         self,
@@ -55,13 +57,7 @@ class AttributePrediction(ResumableClassifier):
     def test_time_parameters(self) -> frozenset[str]:
         return frozenset(("prior",))
 
-    def _check_parameters(self) -> None:
-        check_positive(self.penalty, "penalty")
-        if self.prior not in PRIORS:
-            raise InputError(f"prior must be one of {listed(PRIORS)}, not {self.prior!r}")
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         self.scaling_ = self._part("row_scaler").learn(X)
         self.threshold_ = table.vectors.mean(axis=0, dtype=np.float64)
         shares = (table.vectors > self.threshold_).mean(axis=0)

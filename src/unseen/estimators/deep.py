@@ -20,7 +20,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.blocks import array_blocks
 from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.progress import tell
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -57,6 +57,15 @@ class DeepEmbedding(ResumableClassifier):
 
     needs: ClassVar[str] = "torch"
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_hidden": [at_least(1)],
+        "n_codes": [at_least(1)],
+        "penalty": [NOT_NEGATIVE],
+        "max_iter": [at_least(1)],
+        "learning_rate": [POSITIVE],
+        "batch_size": [at_least(1)],
+        "random_state": [at_least(0), None],
+    }
 
     def __init__(
         self,
@@ -89,7 +98,6 @@ class DeepEmbedding(ResumableClassifier):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         torch = require("torch", "deep", "fitting the deep embedding")
         self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
         S = table.vectors.astype(np.float64)
@@ -159,12 +167,6 @@ class DeepEmbedding(ResumableClassifier):
 
     def _n_codes(self) -> int:
         return self.row_layers_[2].shape[1]
-
-    def _check_parameters(self) -> None:
-        for name in ("n_hidden", "n_codes", "max_iter", "batch_size"):
-            check_whole(getattr(self, name), name, 1)
-        check_number(self.penalty, "penalty", 0)
-        check_positive(self.learning_rate, "learning_rate")
 
 
 def network(X: np.ndarray, layers: Sequence[np.ndarray]) -> np.ndarray:

@@ -7,12 +7,12 @@ model", NIPS 2013; here on given rows, without the network below them.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Constraints
 
 
 class DeViSE(BilinearRanking):
@@ -46,6 +46,11 @@ class DeViSE(BilinearRanking):
     n_iter_ : passes over the rows that were made.
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BilinearRanking._parameter_constraints,
+        "margin": [POSITIVE],
+    }
+
     def __init__(
         self,
         penalty: float = 1e-2,
@@ -74,7 +79,3 @@ class DeViSE(BilinearRanking):
 
     def _loss(self) -> Ranking:
         return partial(sum_of_hinges, margin=self.margin)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self.margin, "margin")

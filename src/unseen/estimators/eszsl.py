@@ -6,7 +6,7 @@ the paper compares with it in its recognition table.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -17,7 +17,7 @@ from unseen.errors import InputError
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.rows.blocks import array_blocks
 from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Constraints
 
 
 class ESZSL(ZeroShotClassifier):
@@ -39,6 +39,10 @@ class ESZSL(ZeroShotClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "row_penalty": [POSITIVE],
+        "class_penalty": [POSITIVE],
+    }
 
     def __init__(
         self,
@@ -61,8 +65,6 @@ class ESZSL(ZeroShotClassifier):
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        for name in ("row_penalty", "class_penalty"):
-            check_positive(getattr(self, name), name)
         self.scaling_ = self._part("row_scaler").learn(X)
         S = table.vectors.astype(np.float64)
         self.class_scaling_ = self._part("class_scaler").learn(S)

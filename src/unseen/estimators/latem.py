@@ -6,7 +6,7 @@ CVPR 2016.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_number, check_whole
+from unseen.support.checks import NOT_NEGATIVE, SHARE, Constraints, at_least
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
 _PASSES_BETWEEN_PRUNING = 5
@@ -55,6 +55,13 @@ class LatEm(BilinearRanking):
     history_ : the objective of all maps before the first and after each pass.
     n_iter_ : passes over the rows that were made with all maps.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BilinearRanking._parameter_constraints,
+        "n_maps": [at_least(1)],
+        "least_share": [SHARE],
+        "spread": [NOT_NEGATIVE],
+    }
 
     def __init__(
         self,
@@ -121,9 +128,3 @@ class LatEm(BilinearRanking):
 
     def _n_codes(self) -> int:
         return self.weights_.shape[1]
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole(self.n_maps, "n_maps", 1)
-        check_number(self.least_share, "least_share", 0, 1)
-        check_number(self.spread, "spread", 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_number
+from unseen.support.checks import Choice, Constraints, check_number
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
@@ -60,6 +61,11 @@ class SJE(BilinearRanking):
     history_ : the objective before the first and after each pass, summed over the groups.
     n_iter_ : passes over the rows that were made, the most of any group.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BilinearRanking._parameter_constraints,
+        "table_weights": [Choice("holdout", "equal"), Mapping],
+    }
 
     def __init__(
         self,
@@ -161,11 +167,6 @@ class SJE(BilinearRanking):
                 check_number(value, f"table_weights[{name!r}]", 0)
             if not any(self.table_weights.values()):
                 raise InputError("table_weights must have a number above zero")
-        elif self.table_weights not in ("holdout", "equal"):
-            raise InputError(
-                "table_weights must be 'holdout', 'equal' or a mapping of names of groups to "
-                f"numbers, not {self.table_weights!r}"
-            )
 
 
 def simplex_grid(n_weights: int, most: int = 300) -> np.ndarray:

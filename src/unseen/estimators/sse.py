@@ -7,7 +7,7 @@ compares with it in all of its tables, as SSE-INT and SSE-ReLU.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numba as nb
 import numpy as np
@@ -19,7 +19,7 @@ from unseen.rows.scaling import ClassScaler, RowScaler, sum_of_squares
 from unseen.solvers.compiled import FASTMATH
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.progress import tell
 from unseen.support.threads import threads_for
 from unseen.training.lbfgs import Function, lbfgs
@@ -65,6 +65,13 @@ class SSE(ResumableClassifier):
     # φ = _sign · max(0, x - v) + a part that is the same for all classes.
     _sign: float
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "code_penalty": [POSITIVE],
+        "weight_penalty": [POSITIVE],
+        "vector_penalty": [NOT_NEGATIVE],
+        "n_rounds": [at_least(1)],
+        "n_steps": [at_least(1)],
+    }
 
     def __init__(
         self,
@@ -94,7 +101,6 @@ class SSE(ResumableClassifier):
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         with (
             threads_for(X.size * table.n_classes),
             self._checkpoint(X, labels, table) as checkpoint,
@@ -134,13 +140,6 @@ class SSE(ResumableClassifier):
         w, V = (np.array(a, dtype=X.dtype) for a in (self.weights_, self.vectors_))
         with threads_for(X.size * V.shape[0]):
             return excess(X, V, w)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.code_penalty, "code_penalty")
-        check_positive(self.weight_penalty, "weight_penalty")
-        check_number(self.vector_penalty, "vector_penalty", 0)
-        check_whole(self.n_rounds, "n_rounds", 1)
-        check_whole(self.n_steps, "n_steps", 1)
 
 
 class SSEIntersection(SSE):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks
-from unseen.support.checks import check_number, check_positive, is_float_array
+from unseen.support.checks import Constraints, check_number, check_positive, is_float_array
 from unseen.support.parts import Composite
 
 
@@ -118,13 +118,13 @@ def _check_scaling(scaling: RowScaling | ClassScaling, n_columns: int) -> None:
 class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
     """What both scalers share: two switches, and numbers in the precision they come in."""
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "center": ["boolean"],
+        "unit_length": ["boolean"],
+    }
+
     center: bool
     unit_length: bool
-
-    def _check_parameters(self) -> None:
-        for name, value in self.get_params().items():
-            if not isinstance(value, (bool, np.bool_)):
-                raise InputError(f"{name} must be True or False, not {value!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
