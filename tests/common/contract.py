@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -22,6 +23,7 @@ import unseen
 from unseen import ClassHoldout, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.evaluation.tuning.settings import is_range
+from unseen.support import threads
 
 # scikit-learn checks that an estimator may fail, with the reason. Empty is best.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
@@ -309,6 +311,24 @@ class Contract:
             np.testing.assert_array_equal(
                 loaded.similarities(rows, candidates), fitted.similarities(rows, candidates)
             )
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
+    def test_a_forked_child_predicts_too(
+        self, data: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "_SMALL", 0)
+        rows = np.tile(rows, (4, 1))
+        with threads.limited_to(2), warnings.catch_warnings(action="ignore"):
+            model = self.make().fit(*data.training_set(), classes=data.classes)
+            expected = model.similarities(rows)
+            child = os.fork()
+            if not child:
+                same = False
+                try:
+                    same = np.array_equal(model.similarities(rows), expected)
+                finally:
+                    os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
     # -- refusals -------------------------------------------------------------------------------
 
