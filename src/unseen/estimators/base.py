@@ -24,9 +24,10 @@ from unseen.estimators.calibration import learn_seen_penalty
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
-from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
 from unseen.rows.scaling import float_types as float_types
 from unseen.storage.checksums import TrainedOn
+from unseen.support.checks import at_least, check_values
 from unseen.support.parts import Composite, Part
 
 # The parts of a method that scales both rows and class descriptions.
@@ -54,8 +55,10 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     - `_fit(X, labels, table)`: learn from rows X (N x d_t), `labels` being row numbers of `table`,
       which holds the seen classes only;
-    - `_row_codes(X)`: embed a block of rows;
-    - `_class_codes(table)`: embed class descriptions.
+    - `_row_codes(X)`: embed a block of rows; without it V'x̃ (+ b), by `scaling_`, `weights_` (and
+      `bias_`);
+    - `_class_codes(table)`: embed class descriptions; without it they are scaled by
+      `class_scaling_`.
 
     The score is the inner product of the two codes. A method in which it is something else gives
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
@@ -73,6 +76,8 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     # A module that fitting imports and that only an extra installs.
     needs: ClassVar[str] = ""
+    # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
+    test_time_parameters: ClassVar[frozenset[str]] = frozenset()
 
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -82,6 +87,10 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     unseen_classes_: np.ndarray
     training_data_: dict[str, Any]
     seen_penalty_: float
+    scaling_: RowScaling
+    class_scaling_: ClassScaling
+    weights_: np.ndarray
+    bias_: np.ndarray
     _trained_on: TrainedOn | None = None
 
     def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -253,12 +262,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         """What `tune` tries with protocol "paper"; differs for the paper's own method alone."""
         return cls.default_grid()
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        """Parameters that a fitted model obeys without a new fit: `tune` fits once for all of their
-        values."""
-        return frozenset()
-
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_trained_on"}
@@ -269,10 +272,13 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         raise TypeError(f"{type(self).__name__} must define _fit")
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} must define _row_codes")
+        codes = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
+        if "bias_" in vars(self):
+            codes += self.bias_.astype(X.dtype, copy=False)
+        return codes
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} must define _class_codes")
+        return self.class_scaling_(table.vectors)
 
     def _check_state(self) -> None:
         """An error unless what a model file gave fits together: a row goes all the way through."""
@@ -294,6 +300,15 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]
 
     # -- shared parts ---------------------------------------------------------------------------
+
+    def _learn_scaling(
+        self, X: np.ndarray, table: ClassTable, unit_scale: bool = False
+    ) -> np.ndarray:
+        """Learn how to scale rows and descriptions; the scaled descriptions of seen classes."""
+        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=unit_scale)
+        S = table.vectors.astype(np.float64)
+        self.class_scaling_ = self._part("class_scaler").learn(S)
+        return self.class_scaling_(S)
 
     def _set_classes(self, table: ClassTable, seen: np.ndarray) -> None:
         self.class_table_ = table
@@ -384,8 +399,7 @@ def _as_labels(y: Any, n_rows: int) -> np.ndarray:
 
 
 def _checked_k(k: int, most: int, what: str) -> int:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+    check_values({"k": [at_least(1)]}, {"k": k})
     if k > most:
         raise InputError(f"k={k} is more than the {most} {what} there are")
     return int(k)

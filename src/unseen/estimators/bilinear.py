@@ -125,14 +125,6 @@ class BilinearRanking(ResumableClassifier):
     ) -> Trained:
         return minimise(problem, schedule, steps=steps, watch=watch)
 
-    # -- test time ------------------------------------------------------------------------------
-
-    def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-
-    def _class_codes(self, table: ClassTable) -> np.ndarray:
-        return self.class_scaling_(table.vectors)
-
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
         """The penalty, from weak to strong; the other parameters matter little."""

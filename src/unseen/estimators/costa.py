@@ -50,10 +50,8 @@ class COSTA(ResumableClassifier):
     """
 
     _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {
-        "sharpness": [POSITIVE],
-        "penalty": [POSITIVE],
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"sharpness": [POSITIVE], "penalty": [POSITIVE]}
+    test_time_parameters = frozenset(("sharpness",))
 
     def __init__(
         self,
@@ -73,14 +71,9 @@ class COSTA(ResumableClassifier):
         """p from all seen classes that are alike to the nearest few; values of it share a fit."""
         return {"sharpness": [1.0, 1.5, 2.0, 3.0, 5.0], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("sharpness",))
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self.scaling_ = self._part("row_scaler").learn(X)
-        scaling = self._part("class_scaler").learn(table.vectors)
-        self.class_scaling_ = replace(scaling, unit_length=True)  # for the cosine
+        self._learn_scaling(X, table)
+        self.class_scaling_ = replace(self.class_scaling_, unit_length=True)  # for the cosine
         self.descriptions_ = self.class_scaling_(table.vectors)
         one_against_all = np.eye(table.n_classes)
         with self._checkpoint(X, labels, table) as checkpoint:
@@ -88,9 +81,6 @@ class COSTA(ResumableClassifier):
                 X, self.scaling_, labels, one_against_all, self.penalty, steps=Steps(checkpoint)
             )
         self.weights_, self.n_iter_ = found.weights, found.n_iter
-
-    def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         cosines = self.class_scaling_(table.vectors) @ self.descriptions_.T

@@ -28,7 +28,7 @@ class AttributePrediction(ResumableClassifier):
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
 
     A method gives `_fit_attributes`, which learns from rows and from the attributes of their
-    classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) of a block of rows.
+    classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) by the scores W'x̃ + b.
     """
 
     _parts: ClassVar[Mapping[str, Part]] = {"row_scaler": Part(RowScaler)}
@@ -36,6 +36,7 @@ class AttributePrediction(ResumableClassifier):
         "penalty": [POSITIVE],
         "prior": [Choice("classes", "half")],
     }
+    test_time_parameters = frozenset(("prior",))
 
     def __init__(
         self,
@@ -53,10 +54,6 @@ class AttributePrediction(ResumableClassifier):
         """The penalty of the classifiers; the rest follows the paper."""
         return {"penalty": [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3]}
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("prior",))
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self.scaling_ = self._part("row_scaler").learn(X)
         self.threshold_ = table.vectors.mean(axis=0, dtype=np.float64)
@@ -73,7 +70,7 @@ class AttributePrediction(ResumableClassifier):
     ) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit_attributes")
 
-    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"{type(self).__name__} must define _log_probabilities")
 
     def _binary(self, table: ClassTable) -> np.ndarray:
@@ -86,7 +83,7 @@ class AttributePrediction(ResumableClassifier):
 
         Both are log p(a|x) / p(a), so that the inner product with (a^z, 1) is the score.
         """
-        have, lack = self._log_probabilities(X)
+        have, lack = self._log_probabilities(super()._row_codes(X))
         prior = self.shares_ if self.prior == "classes" else np.full(self.shares_.size, 0.5)
         have -= np.log(prior).astype(X.dtype)
         lack -= np.log1p(-prior).astype(X.dtype)
@@ -131,7 +128,5 @@ class DAP(AttributePrediction):
             X, self.scaling_, labels, binary, self.penalty, steps=steps
         )
 
-    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        odds = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-        odds += self.bias_.astype(X.dtype, copy=False)
-        return log_expit(odds), log_expit(-odds)
+    def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return log_expit(scores), log_expit(-scores)

@@ -17,11 +17,11 @@ from unseen.classes import ClassTable
 from unseen.errors import require
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.rows.blocks import array_blocks
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.progress import tell
+from unseen.training.minibatch import own_order
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
@@ -99,10 +99,8 @@ class DeepEmbedding(ResumableClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         torch = require("torch", "deep", "fitting the deep embedding")
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        S = torch.from_numpy(self.class_scaling_(S).astype(X.dtype))
+        S = self._learn_scaling(X, table, unit_scale=True)
+        S = torch.from_numpy(S.astype(X.dtype))
         rng = np.random.default_rng(self.random_state)
         layers = [
             torch.from_numpy(a.astype(X.dtype)).requires_grad_()
@@ -203,9 +201,8 @@ def restore(
         with torch.no_grad():
             layer.copy_(torch.from_numpy(array))
         tensors = [torch.from_numpy(moment.copy()) for moment in moments]
-        adam.state[layer] = {
-            "step": torch.tensor(n_steps), **dict(zip(_MOMENTS, tensors, strict=True))
-        }  # fmt: skip
+        known = dict(zip(_MOMENTS, tensors, strict=True))
+        adam.state[layer] = {"step": torch.tensor(n_steps), **known}
 
 
 def first_layers(
@@ -217,10 +214,3 @@ def first_layers(
         np.zeros(n_hidden),
         rng.standard_normal((n_hidden, n_codes)) * np.sqrt(1 / n_codes),
     ]
-
-
-def own_order(X: np.ndarray, scaling: RowScaling, labels: np.ndarray) -> np.ndarray:
-    """Rows by class and place, so that the order they come in does not matter."""
-    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
-    place = np.concatenate([scaling(X[rows]) @ direction for rows in array_blocks(X)])
-    return np.lexsort((place, labels))

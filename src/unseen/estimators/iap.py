@@ -7,10 +7,11 @@ categorization", PAMI 2014; first at CVPR 2009.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from unseen.estimators.dap import AttributePrediction
 from unseen.storage.checkpoint import Steps
-from unseen.training.logistic import fit_multinomial, softmax
+from unseen.training.logistic import fit_multinomial
 
 # A share of the prior in p(a|x), so that no attribute is ever certain.
 _DOUBT = 1e-3
@@ -50,12 +51,10 @@ class IAP(AttributePrediction):
             X, self.scaling_, labels, binary.shape[0], self.penalty, steps=steps
         )
 
-    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        scores = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-        scores += self.bias_.astype(X.dtype, copy=False)
-        P = softmax(scores)
-        has = self.binary_.astype(X.dtype, copy=False)
-        shares = self.shares_.astype(X.dtype)
+    def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        P = softmax(scores, axis=1)
+        has = self.binary_.astype(P.dtype, copy=False)
+        shares = self.shares_.astype(P.dtype)
         # Two products rather than 1 - p, in which a small probability would be lost to rounding.
         return _log_mixed(P @ has, shares), _log_mixed(P @ (1 - has), 1 - shares)
 

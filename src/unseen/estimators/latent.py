@@ -40,6 +40,7 @@ class LatentClassifier(PairMatching):
     history_: np.ndarray
     n_iter_: int
     decision: int
+    test_time_parameters = frozenset(("testing", "decision"))
     # The form of log p_W that classes are chosen by.
     _link = "saturating"
 
@@ -71,10 +72,6 @@ class LatentClassifier(PairMatching):
         self._kept = {}
 
     # -- test time ------------------------------------------------------------------------------
-
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("testing", "decision"))
 
     @property
     def _scorer(self) -> Scorer:

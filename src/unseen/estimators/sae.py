@@ -47,6 +47,7 @@ class SAE(ZeroShotClassifier):
         "encoder_weight": [POSITIVE],
         "direction": [Choice("visual", "semantic")],
     }
+    test_time_parameters = frozenset(("direction",))
 
     def __init__(
         self,
@@ -69,14 +70,8 @@ class SAE(ZeroShotClassifier):
             "direction": ["visual", "semantic"],
         }
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("direction",))
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
-        self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
-        S = self.class_scaling_(table.vectors.astype(np.float64))
+        S = self._learn_scaling(X, table, unit_scale=True)
         shares = np.bincount(labels, minlength=table.n_classes) / labels.size
         S /= np.sqrt(shares @ np.einsum("cs,cs->c", S, S)) or 1.0
         with threads_for(float(X.size) * min(X.shape)):

@@ -109,10 +109,7 @@ class SSE(ResumableClassifier):
     def _fit_scaled(
         self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
     ) -> None:
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        self.descriptions_ = self.class_scaling_(S)
+        self.descriptions_ = self._learn_scaling(X, table, unit_scale=True)
         rows = np.ascontiguousarray(self.scaling_(X))
         means = class_means(rows, labels, table.n_classes)
         start = self._first_vectors(means, rows.mean(axis=0)) + 0.5 / np.sqrt(X.shape[1])

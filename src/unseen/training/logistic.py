@@ -120,14 +120,6 @@ def binary_loss(scores: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndar
     return float(value / scores.shape[0]), scores
 
 
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """p(c|x) from the scores of a multinomial classifier, row by row; overwrites them."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
-
-
 def _fit(
     X: np.ndarray,
     scaling: RowScaling,

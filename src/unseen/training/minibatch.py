@@ -18,7 +18,7 @@ from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking
-from unseen.rows.blocks import row_blocks
+from unseen.rows.blocks import array_blocks, row_blocks
 from unseen.rows.scaling import RowScaling, sum_of_squares
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.progress import tell
@@ -58,10 +58,7 @@ class Problem:
         penalty: float,
     ) -> Problem:
         """The problem with its rows in an order of their own, whatever order they come in."""
-        direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
-        blocks = row_blocks(X.shape[0], X.shape[1] * X.itemsize)
-        place = np.concatenate([scaling(X[rows]) @ direction for rows in blocks])
-        index = np.lexsort((place, labels))
+        index = own_order(X, scaling, labels)
         return cls(X, scaling, index, labels[index], S.astype(X.dtype), loss, penalty)
 
     def rows(self, numbers: np.ndarray | slice) -> np.ndarray:
@@ -119,6 +116,13 @@ class Problem:
     def zeros(self) -> np.ndarray:
         """One map of zeros, from which a convex problem may begin."""
         return np.zeros((self.X.shape[1], 1, self.S.shape[1]), dtype=self.X.dtype)
+
+
+def own_order(X: np.ndarray, scaling: RowScaling, labels: np.ndarray) -> np.ndarray:
+    """Row numbers by class and place, so that the order rows come in does not matter."""
+    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
+    place = np.concatenate([scaling(X[rows]) @ direction for rows in array_blocks(X)])
+    return np.lexsort((place, labels))
 
 
 def map_scores(X: np.ndarray, V: np.ndarray, S: np.ndarray) -> np.ndarray:
