@@ -229,8 +229,9 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         """Learn what seen classes lose where they compete with unseen ones; returns this model.
 
         Trained rows fit the classes they were trained on better than any unseen class, so without
-        this nearly all rows are called seen. X and y are the training data: copies of the model
-        are trained without a fifth of the classes and rows, which takes about as long as `fit`.
+        this nearly all rows are called seen. X and y are the training data: three copies of the
+        model are trained, each without a fifth of the classes and of the rows of the others, which
+        takes about twice as long as `fit`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
