@@ -162,10 +162,11 @@ def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(blocked.weights, whole.weights, atol=1e-6)
 
 
-def test_unsolvable_within_the_steps_is_a_warning() -> None:
+def test_unsolvable_within_the_steps_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unseen.training.logistic._MAX_ITER", 2)
     X, labels = problem(60, 7)
     with pytest.warns(ConvergenceWarning, match="larger penalty"):
-        fit_multinomial(X, PLAIN, labels, 4, 1e-6, max_iter=2)
+        fit_multinomial(X, PLAIN, labels, 4, 1e-6)
 
 
 def test_degenerate_problems_have_a_finite_solution() -> None:

@@ -31,7 +31,27 @@ class BilinearRanking(ResumableClassifier):
 
         min_V 1/N Σ_n loss(x_n' V S', y_n) + λ/2 |V|²
 
-    A method gives `_loss`, and tells of the parameters, which all of them have, in its own words.
+    A method gives `_loss`. Its parameters are these, and perhaps some of its own.
+
+    Parameters
+    ----------
+    penalty : λ, in units in which rows and descriptions have a mean square length of one.
+    max_iter : passes over the rows.
+    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
+    batch_size : rows per step.
+    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
+        seen classes held out; costs a second training.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
+    random_state : seed of the order in which rows are visited.
+    verbose : 1 prints the objective after each pass.
+
+    Attributes after `fit`
+    ----------------------
+    weights_ : V, d_t x d_s.
+    history_ : the objective before the first and after each pass.
+    n_iter_ : passes over the rows that were made.
     """
 
     _parts = SCALERS

@@ -29,6 +29,20 @@ class AttributePrediction(ResumableClassifier):
 
     A method gives `_fit_attributes`, which learns from rows and from the attributes of their
     classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) by the scores W'x̃ + b.
+
+    Parameters
+    ----------
+    penalty : of the logistic regression, in units of the mean square length of the rows.
+    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
+        one half.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+
+    Attributes after `fit`
+    ----------------------
+    threshold_ : above which an attribute counts as 1, d_s.
+    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
+        them.
+    n_iter_ : steps of the logistic regression.
     """
 
     _parts: ClassVar[Mapping[str, Part]] = {"row_scaler": Part(RowScaler)}
@@ -104,21 +118,11 @@ class DAP(AttributePrediction):
     classes, all attributes at once. Attributes that are not 0 or 1 are made so as in the paper: 1
     above their mean over the seen classes. An attribute that all seen classes or none have then is
     left out, as there is nothing to learn it from. So there is no scaling of class descriptions.
-
-    Parameters
-    ----------
-    penalty : of the logistic regression, in units of the mean square length of the rows.
-    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
-        one half.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    Parameters and more attributes are those of `AttributePrediction`.
 
     Attributes after `fit`
     ----------------------
     weights_, bias_ : the classifiers of the attributes, d_t x M and M.
-    threshold_ : above which an attribute counts as 1, d_s.
-    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
-        them.
-    n_iter_ : steps of the logistic regression.
     """
 
     def _fit_attributes(

@@ -25,22 +25,12 @@ class IAP(AttributePrediction):
 
     with the attributes a^c of the seen classes and p(c|x) of a multinomial logistic regression on
     their rows. Attributes become 0 or 1 as in DAP: 1 above their mean over the seen classes.
-
-    Parameters
-    ----------
-    penalty : of the logistic regression, in units of the mean square length of the rows.
-    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
-        one half.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    Parameters and more attributes are those of `AttributePrediction`.
 
     Attributes after `fit`
     ----------------------
     weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
     binary_ : a^c of the seen classes, C x M.
-    threshold_ : above which an attribute counts as 1, d_s.
-    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
-        them.
-    n_iter_ : steps of the logistic regression.
     """
 
     def _fit_attributes(

@@ -36,17 +36,10 @@ class LatEm(BilinearRanking):
     n_maps : K at the start.
     least_share : every five passes, maps chosen by less than this share of the rows are dropped.
     spread : size of the random changes with which the maps begin, in units of |V|.
-    penalty : λ, in units in which rows and descriptions have a mean square length of one.
-    max_iter : passes over the rows with the single map, and again with all maps.
-    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
-    batch_size : rows a step.
-    early_stopping : choose the number of passes with all maps, up to `max_iter`, by accuracy on a
-        fifth of the seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
-    random_state : seed of the random changes and of the order in which rows are visited.
-    verbose : 1 prints the objective after each pass.
+
+    All others are those of `BilinearRanking`; `max_iter` counts the passes with the single map, and
+    again those with all maps, of which `early_stopping` chooses the number. `random_state` is also
+    the seed of the random changes.
 
     Attributes after `fit`
     ----------------------
@@ -80,10 +73,16 @@ class LatEm(BilinearRanking):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            penalty,
+            max_iter=max_iter,
+            tol=tol,
+            batch_size=batch_size,
+            early_stopping=early_stopping,
+            row_scaler=row_scaler,
+            class_scaler=class_scaler,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.n_maps = n_maps
         self.least_share = least_share
         self.spread = spread

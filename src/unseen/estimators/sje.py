@@ -37,22 +37,14 @@ class SJE(BilinearRanking):
 
     Parameters
     ----------
-    penalty : λ, in units in which rows and descriptions have a mean square length of one.
     table_weights : α: "holdout" for those that recognise a fifth of the seen classes, held out,
         best, which costs a second training; "equal"; or a mapping of the names of groups to
         numbers, which are scaled to sum to one. With fewer than four seen classes "holdout" is
         "equal". A description that was itself learned from the seen classes does better on held-out
         ones than it will on unseen ones: give the weights then.
-    max_iter : passes over the rows.
-    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
-    batch_size : rows a step.
-    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
-        seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says; group by group.
-    random_state : seed of the order in which rows are visited, and of the held-out classes.
-    verbose : 1 prints the objective after each pass.
+
+    All others are those of `BilinearRanking`; `class_scaler` works group by group, and
+    `random_state` also chooses the held-out classes.
 
     Attributes after `fit`
     ----------------------
@@ -82,10 +74,16 @@ class SJE(BilinearRanking):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            penalty,
+            max_iter=max_iter,
+            tol=tol,
+            batch_size=batch_size,
+            early_stopping=early_stopping,
+            row_scaler=row_scaler,
+            class_scaler=class_scaler,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.table_weights = table_weights
 
     def _loss(self) -> Ranking:

@@ -113,10 +113,9 @@ class SSE(ResumableClassifier):
         rows = np.ascontiguousarray(self.scaling_(X))
         means = class_means(rows, labels, table.n_classes)
         start = self._first_vectors(means, rows.mean(axis=0)) + 0.5 / np.sqrt(X.shape[1])
-        training = Margins(
-            rows, labels, self._class_codes(table), self._sign, start.astype(X.dtype),
-            self.weight_penalty, self.vector_penalty,
-        )  # fmt: skip
+        penalties = self.weight_penalty, self.vector_penalty
+        codes, start = self._class_codes(table), start.astype(X.dtype)
+        training = Margins(rows, labels, codes, self._sign, start, *penalties)
         self.history_ = np.array(training.alternate(self.n_rounds, self.n_steps, steps))
         self.weights_, self.vectors_ = training.w, training.V
 
