@@ -133,7 +133,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         self.training_data_ = {"rows": rows, "columns": columns}
         vars(self).pop("seen_penalty_", None)
         self._fit(X, labels, table)
-        # As in a model file: sums over arrays that lie otherwise end in other last bits.
+        # As in a model file: the last bits of a sum depend on the layout of its array.
         for name, value in vars(self).items():
             if name.endswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, np.ascontiguousarray(value))

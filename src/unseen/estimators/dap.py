@@ -110,7 +110,7 @@ class AttributePrediction(ResumableClassifier):
 
 
 class DAP(AttributePrediction):
-    """Direct attribute prediction: one classifier an attribute, and the classes they agree with.
+    """Direct attribute prediction: one classifier per attribute, and the class that fits.
 
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
 

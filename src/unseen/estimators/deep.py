@@ -43,7 +43,7 @@ class DeepEmbedding(ResumableClassifier):
     penalty : λ.
     max_iter : passes over the rows.
     learning_rate : size of a step of Adam at the start; it falls to zero along half a cosine.
-    batch_size : rows a step.
+    batch_size : rows per step.
     row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
     class_scaler : how class descriptions are scaled: centred and then to length one, or as the
         `ClassScaler` says.

@@ -94,7 +94,7 @@ class PairMatching(ResumableClassifier):
 
         After `fit` the sources are taken for descriptions of classes without training rows. After
         `fit_pairs` a source whose vector is that of one of training has its trained code; how
-        others are embedded, and all rows, is told there (`disjoint`).
+        others are embedded, and all rows, is documented there (`disjoint`).
         """
         return self.similarities(X, as_sources(S)[0])
 
@@ -199,9 +199,9 @@ class PairMatching(ResumableClassifier):
         state = vars(self)
         pairs, curve = state.get("pairs_", {}), state.get("pair_curve_", {})
         check_number(state.get("pair_threshold_", 0.0), "its threshold of pairs")
-        words = {"named", "disjoint"} if "pairs_" in state else set()
-        is_told = isinstance(pairs, dict) and set(pairs) == words
-        if not is_told or not all(isinstance(value, bool) for value in pairs.values()):
+        names = {"named", "disjoint"} if "pairs_" in state else set()
+        is_complete = isinstance(pairs, dict) and set(pairs) == names
+        if not is_complete or not all(isinstance(value, bool) for value in pairs.values()):
             raise InputError("what it says of its pairs makes no sense")
         if "pair_curve_" in state:
             check_curve(curve)

@@ -1,4 +1,4 @@
-"""Methods whose training can be stopped and gone on with."""
+"""Methods whose training can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ResumableClassifier(ZeroShotClassifier):
     ) -> Self:
         """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
 
-        `checkpoint` is a file that keeps the state of training. A fit that was stopped, by Ctrl-C
-        or for good, goes on from it to the same result when it is called again with the same data
+        `checkpoint` is a file that keeps the state of training. A fit that was interrupted or
+        killed resumes from it, with the same result, when it is called again with the same data
         and parameters. The file stays: remove it when the model is saved.
         """
         with self._keeping(checkpoint):

@@ -100,24 +100,17 @@ class SSE(ResumableClassifier):
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        with (
-            threads_for(X.size * table.n_classes),
-            self._checkpoint(X, labels, table) as checkpoint,
-        ):
-            self._fit_scaled(X, labels, table, Steps(checkpoint))
-
-    def _fit_scaled(
-        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
-    ) -> None:
-        self.descriptions_ = self._learn_scaling(X, table, unit_scale=True)
-        rows = np.ascontiguousarray(self.scaling_(X))
-        means = class_means(rows, labels, table.n_classes)
-        start = self._first_vectors(means, rows.mean(axis=0)) + 0.5 / np.sqrt(X.shape[1])
-        penalties = self.weight_penalty, self.vector_penalty
-        codes, start = self._class_codes(table), start.astype(X.dtype)
-        training = Margins(rows, labels, codes, self._sign, start, *penalties)
-        self.history_ = np.array(training.alternate(self.n_rounds, self.n_steps, steps))
-        self.weights_, self.vectors_ = training.w, training.V
+        work = X.size * table.n_classes
+        with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
+            self.descriptions_ = self._learn_scaling(X, table, unit_scale=True)
+            rows = np.ascontiguousarray(self.scaling_(X))
+            means = class_means(rows, labels, table.n_classes)
+            start = self._first_vectors(means, rows.mean(axis=0)) + 0.5 / np.sqrt(X.shape[1])
+            penalties = self.weight_penalty, self.vector_penalty
+            codes, start = self._class_codes(table), start.astype(X.dtype)
+            training = Margins(rows, labels, codes, self._sign, start, *penalties)
+            history = training.alternate(self.n_rounds, self.n_steps, Steps(checkpoint))
+        self.history_, self.weights_, self.vectors_ = np.array(history), training.w, training.V
 
     def _first_vectors(self, means: np.ndarray, center: np.ndarray) -> np.ndarray:
         """V0, but for half a typical entry, from the means of the classes and of all rows."""

@@ -137,7 +137,7 @@ class Schedule:
 
     max_iter : passes over the rows.
     tol : stop when a pass lowers J by less than this share; 0 makes all passes.
-    batch_size : rows a step; fewer where there would be less than ten steps a pass.
+    batch_size : rows per step; fewer where a pass would have less than ten steps.
     random_state : seed of the order of the rows, which is new in every pass.
     announce : a name with which to report J on standard error after each pass, or None.
     """
@@ -150,7 +150,7 @@ class Schedule:
 
 
 class Trained(NamedTuple):
-    """Averaged weights (d x K x r), the squares of AdaGrad with which to go on from there, J before
+    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before
     the first and after each pass, and what `watch` said after each."""
 
     weights: np.ndarray
@@ -189,11 +189,9 @@ class _Descent:
     def state(self) -> list[Any]:
         return [self.weights.copy(), self.average.copy(), self.squares.copy(), self.n_steps]
 
-    def restore(
-        self, weights: np.ndarray, average: np.ndarray, squares: np.ndarray, n: int
-    ) -> None:
-        self._set(weights, average, squares)
-        self.n_steps = n
+    def restore(self, *state: Any) -> None:
+        self._set(*state[:3])
+        self.n_steps = state[3]
 
     def _set(self, *arrays: np.ndarray) -> None:
         self.weights, self.average, self.squares = (np.array(a, order="C") for a in arrays)
@@ -216,7 +214,7 @@ def minimise(
     """Lower J by mini-batches from `start`, or from one map of zeros; `squares` are those of the
     training that led to `start`, so that the first steps are not larger than its last.
 
-    After each pass `prune(n_passes, V)` is asked which maps to keep, None for all of them,
+    After each pass `prune(n_passes, V)` says which maps to keep, None for all of them,
     `watch(V)` is shown the averaged weights, and the state is noted; this is one of `steps`.
     """
     start = problem.zeros() if start is None else start
