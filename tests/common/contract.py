@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ import unseen
 from unseen import ClassHoldout, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.evaluation.tuning.settings import is_range
+from unseen.support import threads
 
 # scikit-learn checks that an estimator may fail, with the reason. Empty is best.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
@@ -33,6 +35,8 @@ class Contract:
     method: str
     # How far, as a share of the spread of the scores, two fits of the same problem may differ.
     agreement = 1e-6
+    # Parameters with which a fit of these small problems is quick.
+    quick: ClassVar[dict[str, Any]] = {}
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -52,9 +56,17 @@ class Contract:
     def rows(cls, data: unseen.ZeroShotDataset) -> np.ndarray:
         return data.unseen_set()[0]
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def whole_scores(cls, data: unseen.ZeroShotDataset) -> np.ndarray:
+        """Scores after a fit on whole numbers."""
+        X, y = data.training_set()
+        whole = np.round(8 * X)
+        return cls.make().fit(whole, y, classes=data.classes).similarities(whole[:7])
+
     @classmethod
     def make(cls) -> ZeroShotClassifier:
-        return METHODS[cls.method]()
+        return METHODS[cls.method]().set_params(**cls.quick)
 
     # -- scikit-learn ---------------------------------------------------------------------------
 
@@ -104,7 +116,7 @@ class Contract:
         X, y = data.training_set()
         name, values = next(iter(self.make().default_grid().items()))
         two = values.rvs(2, random_state=0) if is_range(values) else values[:2]
-        search = GridSearchCV(self.make(), {name: two}, cv=ClassHoldout(3, 2))
+        search = GridSearchCV(self.make(), {name: two}, cv=ClassHoldout(3, 1))
         search.fit(X, y, classes=data.classes.select(data.seen))
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         best: Any = search.best_estimator_
@@ -267,13 +279,11 @@ class Contract:
         assert _agree(scores, fitted.similarities(rows), max(2e-2, self.agreement))
 
     @pytest.mark.parametrize("kind", ["fortran", "strided", "read-only", "half", "int", "frame"])
-    def test_layouts_of_the_same_numbers(self, kind: str, data: Any) -> None:
+    def test_layouts_of_the_same_numbers(self, kind: str, data: Any, whole_scores: Any) -> None:
         X, y = data.training_set()
-        whole = np.round(8 * X)
-        plain = self.make().fit(whole, y, classes=data.classes).similarities(whole[:7])
-        other = _laid_out(whole, kind)
+        other = _laid_out(np.round(8 * X), kind)
         scores = self.make().fit(other, y, classes=data.classes).similarities(other[:7])
-        assert _agree(scores, plain, max(2e-2, self.agreement))
+        assert _agree(scores, whole_scores, max(2e-2, self.agreement))
 
     def test_memory_mapped_rows(self, data: Any, fitted: Any, rows: Any, tmp_path: Any) -> None:
         X, y = data.training_set()
@@ -309,6 +319,24 @@ class Contract:
             np.testing.assert_array_equal(
                 loaded.similarities(rows, candidates), fitted.similarities(rows, candidates)
             )
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
+    def test_a_forked_child_predicts_too(
+        self, data: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "_SMALL", 0)
+        rows = np.tile(rows, (4, 1))
+        with threads.limited_to(2), warnings.catch_warnings(action="ignore"):
+            model = self.make().fit(*data.training_set(), classes=data.classes)
+            expected = model.similarities(rows)
+            child = os.fork()
+            if not child:
+                same = False
+                try:
+                    same = np.array_equal(model.similarities(rows), expected)
+                finally:
+                    os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
     # -- refusals -------------------------------------------------------------------------------
 

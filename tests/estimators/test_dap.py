@@ -90,5 +90,5 @@ def test_refuses_bad_parameters() -> None:
     for bad in (0, -1, float("nan"), None, True):
         with pytest.raises(InputError, match="penalty must be a positive number"):
             DAP().set_params(penalty=bad).fit(*data.training_set(), classes=data.classes)
-    with pytest.raises(InputError, match="prior must be one of 'classes', 'half', not 'flat'"):
+    with pytest.raises(InputError, match="prior must be 'classes' or 'half', not 'flat'"):
         DAP(prior="flat").fit(*data.training_set(), classes=data.classes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import ClassVar
 
 import pytest
 
@@ -21,28 +22,34 @@ def test_every_registered_method_is_held_to_the_contract() -> None:
 
 class TestJLSE(Contract):
     method = "jlse"
+    quick: ClassVar = {"n_target_atoms": 12}
     agreement = 0.05
 
 
 class TestKernelJLSE(Contract):
     method = "kernel-jlse"
+    quick: ClassVar = {"n_target_atoms": 12}
     agreement = 0.05
 
 
 class TestConSE(Contract):
     method = "conse"
+    quick: ClassVar = {"penalty": 1e-3}
 
 
 class TestCOSTA(Contract):
     method = "costa"
+    quick: ClassVar = {"penalty": 1e-3}
 
 
 class TestDAP(Contract):
     method = "dap"
+    quick: ClassVar = {"penalty": 1e-3}
 
 
 class TestIAP(Contract):
     method = "iap"
+    quick: ClassVar = {"penalty": 1e-3}
 
 
 class TestSAE(Contract):
@@ -51,28 +58,34 @@ class TestSAE(Contract):
 
 class TestSSEIntersection(Contract):
     method = "sse-int"
+    quick: ClassVar = {"n_rounds": 1}
     agreement = 1e-3
 
 
 class TestSSEReLU(Contract):
     method = "sse-relu"
+    quick: ClassVar = {"n_rounds": 1}
     agreement = 1e-3
 
 
 class TestALE(Contract):
     method = "ale"
+    quick: ClassVar = {"max_iter": 6}
 
 
 class TestDeViSE(Contract):
     method = "devise"
+    quick: ClassVar = {"max_iter": 6}
 
 
 class TestLatEm(Contract):
     method = "latem"
+    quick: ClassVar = {"max_iter": 6}
 
 
 class TestSJE(Contract):
     method = "sje"
+    quick: ClassVar = {"max_iter": 6}
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="no torch: pip install 'unseen[deep]'")

@@ -70,5 +70,5 @@ def test_refuses_bad_parameters() -> None:
     data = make_zero_shot(n_seen=4, n_unseen=2, rows_per_class=5)
     with pytest.raises(InputError, match="penalty must be a positive number"):
         IAP(0.0).fit(*data.training_set(), classes=data.classes)
-    with pytest.raises(InputError, match="prior must be one of"):
+    with pytest.raises(InputError, match="prior must be 'classes' or 'half'"):
         IAP(prior="flat").fit(*data.training_set(), classes=data.classes)

@@ -115,5 +115,5 @@ def test_refuses_bad_parameters() -> None:
     for bad in (0, -1, float("nan"), float("inf"), "abc", None, True):
         with pytest.raises(InputError, match="encoder_weight must be a positive number"):
             SAE().set_params(encoder_weight=bad).fit(*data.training_set(), classes=data.classes)
-    with pytest.raises(InputError, match="direction must be one of 'visual', 'semantic', not 'up'"):
+    with pytest.raises(InputError, match="direction must be 'visual' or 'semantic', not 'up'"):
         SAE(direction="up").fit(*data.training_set(), classes=data.classes)

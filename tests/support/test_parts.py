@@ -223,9 +223,9 @@ def test_kinds_have_their_own_parameters() -> None:
     with pytest.raises(InputError, match=r"tool must be Hammer or Saw, not 'Sow'; nearest.*'Saw'"):
         built(Worker, {"tool": "Sow"})
     with pytest.raises(InputError, match=r"tool must be Hammer\(\) or Saw\(\), or None"):
-        Worker(tool=Handle())._check_parts()
+        Worker(tool=Handle())._check_parameters()
     with pytest.raises(InputError, match=r"tool: handle must be Handle\(\)"):
-        Worker(tool=Hammer(handle=Saw()))._check_parts()
+        Worker(tool=Hammer(handle=Saw()))._check_parameters()
 
 
 def test_parameters_without_those_of_a_part() -> None:

@@ -17,27 +17,8 @@ class ALE(BilinearRanking):
 
     with rows x_n of class y_n, descriptions s_c of the C seen classes, r the number of classes with
     a positive bracket for row n, and l_r = 1 + 1/2 + ... + 1/r. Being fifth rather than fourth thus
-    costs less than being second rather than first.
-
-    Parameters
-    ----------
-    penalty : λ, in units in which rows and descriptions have a mean square length of one.
-    max_iter : passes over the rows.
-    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
-    batch_size : rows a step.
-    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
-        seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
-    random_state : seed of the order in which rows are visited.
-    verbose : 1 prints the objective after each pass.
-
-    Attributes after `fit`
-    ----------------------
-    weights_ : V, d_t x d_s.
-    history_ : the objective before the first and after each pass.
-    n_iter_ : passes over the rows that were made.
+    costs less than being second rather than first. Parameters and attributes are those of
+    `BilinearRanking`.
     """
 
     def _loss(self) -> Ranking:

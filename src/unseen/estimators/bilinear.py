@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.threads import threads_for
 from unseen.training.minibatch import (
     Problem,
@@ -31,10 +31,39 @@ class BilinearRanking(ResumableClassifier):
 
         min_V 1/N Σ_n loss(x_n' V S', y_n) + λ/2 |V|²
 
-    A method gives `_loss`, and tells of the parameters, which all of them have, in its own words.
+    A method gives `_loss`. Its parameters are these, and perhaps some of its own.
+
+    Parameters
+    ----------
+    penalty : λ, in units in which rows and descriptions have a mean square length of one.
+    max_iter : passes over the rows.
+    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
+    batch_size : rows per step.
+    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
+        seen classes held out; costs a second training.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
+        `ClassScaler` says.
+    random_state : seed of the order in which rows are visited.
+    verbose : 1 prints the objective after each pass.
+
+    Attributes after `fit`
+    ----------------------
+    weights_ : V, d_t x d_s.
+    history_ : the objective before the first and after each pass.
+    n_iter_ : passes over the rows that were made.
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "penalty": [POSITIVE],
+        "max_iter": [at_least(1)],
+        "tol": [NOT_NEGATIVE],
+        "batch_size": [at_least(1)],
+        "early_stopping": ["boolean"],
+        "random_state": [at_least(0), None],
+        "verbose": [at_least(0), "boolean"],
+    }
 
     def __init__(
         self,
@@ -65,7 +94,6 @@ class BilinearRanking(ResumableClassifier):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         work = X.shape[0] * X.shape[1] * table.n_classes
         with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
             # A mean square length of one is what the penalty and the steps are counted in.
@@ -116,20 +144,6 @@ class BilinearRanking(ResumableClassifier):
         self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
     ) -> Trained:
         return minimise(problem, schedule, steps=steps, watch=watch)
-
-    # -- test time ------------------------------------------------------------------------------
-
-    def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-
-    def _class_codes(self, table: ClassTable) -> np.ndarray:
-        return self.class_scaling_(table.vectors)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.penalty, "penalty")
-        check_whole(self.max_iter, "max_iter", 1)
-        check_whole(self.batch_size, "batch_size", 1)
-        check_number(self.tol, "tol", 0)
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:

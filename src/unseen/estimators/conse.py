@@ -5,17 +5,18 @@ Norouzi et al., "Zero-shot learning by convex combination of semantic embeddings
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_positive, check_whole
-from unseen.training.logistic import fit_multinomial, softmax
+from unseen.support.checks import POSITIVE, Constraints, at_least
+from unseen.training.logistic import fit_multinomial
 
 
 class ConSE(ResumableClassifier):
@@ -43,6 +44,8 @@ class ConSE(ResumableClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {"n_top": [at_least(1)], "penalty": [POSITIVE]}
+    test_time_parameters = frozenset(("n_top",))
 
     def __init__(
         self,
@@ -62,32 +65,19 @@ class ConSE(ResumableClassifier):
         """T from one class to more than there mostly are; values of it share a fit."""
         return {"n_top": [1, 3, 10, 30, 100], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("n_top",))
-
-    def _check_parameters(self) -> None:
-        check_whole(self.n_top, "n_top", 1)
-        check_positive(self.penalty, "penalty")
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
-        self.scaling_ = self._part("row_scaler").learn(X)
-        self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
-        self.descriptions_ = self.class_scaling_(table.vectors).astype(X.dtype)
+        self.descriptions_ = self._learn_scaling(X, table).astype(X.dtype)
         with self._checkpoint(X, labels, table) as checkpoint:
             self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
                 X, self.scaling_, labels, table.n_classes, self.penalty, steps=Steps(checkpoint)
             )
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        scores = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-        scores += self.bias_.astype(X.dtype, copy=False)
-        top = keep_largest(softmax(scores), self.n_top)
+        top = keep_largest(softmax(super()._row_codes(X), axis=1), self.n_top)
         return unit_rows(top @ self.descriptions_.astype(X.dtype, copy=False))
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
-        return unit_rows(self.class_scaling_(table.vectors))
+        return unit_rows(super()._class_codes(table))
 
 
 def keep_largest(P: np.ndarray, number: int) -> np.ndarray:

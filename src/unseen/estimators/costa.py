@@ -7,7 +7,7 @@ CVPR 2014.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Constraints
 from unseen.training.logistic import fit_binary
 
 
@@ -50,6 +50,8 @@ class COSTA(ResumableClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {"sharpness": [POSITIVE], "penalty": [POSITIVE]}
+    test_time_parameters = frozenset(("sharpness",))
 
     def __init__(
         self,
@@ -69,19 +71,9 @@ class COSTA(ResumableClassifier):
         """p from all seen classes that are alike to the nearest few; values of it share a fit."""
         return {"sharpness": [1.0, 1.5, 2.0, 3.0, 5.0], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("sharpness",))
-
-    def _check_parameters(self) -> None:
-        for name in ("sharpness", "penalty"):
-            check_positive(getattr(self, name), name)
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
-        self.scaling_ = self._part("row_scaler").learn(X)
-        scaling = self._part("class_scaler").learn(table.vectors)
-        self.class_scaling_ = replace(scaling, unit_length=True)  # for the cosine
+        self._learn_scaling(X, table)
+        self.class_scaling_ = replace(self.class_scaling_, unit_length=True)  # for the cosine
         self.descriptions_ = self.class_scaling_(table.vectors)
         one_against_all = np.eye(table.n_classes)
         with self._checkpoint(X, labels, table) as checkpoint:
@@ -89,9 +81,6 @@ class COSTA(ResumableClassifier):
                 X, self.scaling_, labels, one_against_all, self.penalty, steps=Steps(checkpoint)
             )
         self.weights_, self.n_iter_ = found.weights, found.n_iter
-
-    def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         cosines = self.class_scaling_(table.vectors) @ self.descriptions_.T

@@ -13,15 +13,13 @@ import numpy as np
 from scipy.special import log_expit
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError, listed
+from unseen.errors import InputError
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Choice, Constraints
 from unseen.support.parts import Part
 from unseen.training.logistic import fit_binary
-
-PRIORS = ("classes", "half")
 
 
 class AttributePrediction(ResumableClassifier):
@@ -30,10 +28,29 @@ class AttributePrediction(ResumableClassifier):
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
 
     A method gives `_fit_attributes`, which learns from rows and from the attributes of their
-    classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) of a block of rows.
+    classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) by the scores W'x̃ + b.
+
+    Parameters
+    ----------
+    penalty : of the logistic regression, in units of the mean square length of the rows.
+    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
+        one half.
+    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+
+    Attributes after `fit`
+    ----------------------
+    threshold_ : above which an attribute counts as 1, d_s.
+    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
+        them.
+    n_iter_ : steps of the logistic regression.
     """
 
     _parts: ClassVar[Mapping[str, Part]] = {"row_scaler": Part(RowScaler)}
+    _parameter_constraints: ClassVar[Constraints] = {
+        "penalty": [POSITIVE],
+        "prior": [Choice("classes", "half")],
+    }
+    test_time_parameters = frozenset(("prior",))
 
     def __init__(
         self,
@@ -51,17 +68,7 @@ class AttributePrediction(ResumableClassifier):
         """The penalty of the classifiers; the rest follows the paper."""
         return {"penalty": [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3]}
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("prior",))
-
-    def _check_parameters(self) -> None:
-        check_positive(self.penalty, "penalty")
-        if self.prior not in PRIORS:
-            raise InputError(f"prior must be one of {listed(PRIORS)}, not {self.prior!r}")
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         self.scaling_ = self._part("row_scaler").learn(X)
         self.threshold_ = table.vectors.mean(axis=0, dtype=np.float64)
         shares = (table.vectors > self.threshold_).mean(axis=0)
@@ -77,7 +84,7 @@ class AttributePrediction(ResumableClassifier):
     ) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit_attributes")
 
-    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"{type(self).__name__} must define _log_probabilities")
 
     def _binary(self, table: ClassTable) -> np.ndarray:
@@ -90,7 +97,7 @@ class AttributePrediction(ResumableClassifier):
 
         Both are log p(a|x) / p(a), so that the inner product with (a^z, 1) is the score.
         """
-        have, lack = self._log_probabilities(X)
+        have, lack = self._log_probabilities(super()._row_codes(X))
         prior = self.shares_ if self.prior == "classes" else np.full(self.shares_.size, 0.5)
         have -= np.log(prior).astype(X.dtype)
         lack -= np.log1p(-prior).astype(X.dtype)
@@ -103,7 +110,7 @@ class AttributePrediction(ResumableClassifier):
 
 
 class DAP(AttributePrediction):
-    """Direct attribute prediction: one classifier an attribute, and the classes they agree with.
+    """Direct attribute prediction: one classifier per attribute, and the class that fits.
 
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
 
@@ -111,21 +118,11 @@ class DAP(AttributePrediction):
     classes, all attributes at once. Attributes that are not 0 or 1 are made so as in the paper: 1
     above their mean over the seen classes. An attribute that all seen classes or none have then is
     left out, as there is nothing to learn it from. So there is no scaling of class descriptions.
-
-    Parameters
-    ----------
-    penalty : of the logistic regression, in units of the mean square length of the rows.
-    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
-        one half.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    Parameters and more attributes are those of `AttributePrediction`.
 
     Attributes after `fit`
     ----------------------
     weights_, bias_ : the classifiers of the attributes, d_t x M and M.
-    threshold_ : above which an attribute counts as 1, d_s.
-    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
-        them.
-    n_iter_ : steps of the logistic regression.
     """
 
     def _fit_attributes(
@@ -135,7 +132,5 @@ class DAP(AttributePrediction):
             X, self.scaling_, labels, binary, self.penalty, steps=steps
         )
 
-    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        odds = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-        odds += self.bias_.astype(X.dtype, copy=False)
-        return log_expit(odds), log_expit(-odds)
+    def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return log_expit(scores), log_expit(-scores)

@@ -17,11 +17,11 @@ from unseen.classes import ClassTable
 from unseen.errors import require
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.rows.blocks import array_blocks
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.progress import tell
+from unseen.training.minibatch import own_order
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
@@ -43,7 +43,7 @@ class DeepEmbedding(ResumableClassifier):
     penalty : λ.
     max_iter : passes over the rows.
     learning_rate : size of a step of Adam at the start; it falls to zero along half a cosine.
-    batch_size : rows a step.
+    batch_size : rows per step.
     row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
     class_scaler : how class descriptions are scaled: centred and then to length one, or as the
         `ClassScaler` says.
@@ -57,6 +57,15 @@ class DeepEmbedding(ResumableClassifier):
 
     needs: ClassVar[str] = "torch"
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_hidden": [at_least(1)],
+        "n_codes": [at_least(1)],
+        "penalty": [NOT_NEGATIVE],
+        "max_iter": [at_least(1)],
+        "learning_rate": [POSITIVE],
+        "batch_size": [at_least(1)],
+        "random_state": [at_least(0), None],
+    }
 
     def __init__(
         self,
@@ -89,12 +98,9 @@ class DeepEmbedding(ResumableClassifier):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         torch = require("torch", "deep", "fitting the deep embedding")
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        S = torch.from_numpy(self.class_scaling_(S).astype(X.dtype))
+        S = self._learn_scaling(X, table, unit_scale=True)
+        S = torch.from_numpy(S.astype(X.dtype))
         rng = np.random.default_rng(self.random_state)
         layers = [
             torch.from_numpy(a.astype(X.dtype)).requires_grad_()
@@ -160,12 +166,6 @@ class DeepEmbedding(ResumableClassifier):
     def _n_codes(self) -> int:
         return self.row_layers_[2].shape[1]
 
-    def _check_parameters(self) -> None:
-        for name in ("n_hidden", "n_codes", "max_iter", "batch_size"):
-            check_whole(getattr(self, name), name, 1)
-        check_number(self.penalty, "penalty", 0)
-        check_positive(self.learning_rate, "learning_rate")
-
 
 def network(X: np.ndarray, layers: Sequence[np.ndarray]) -> np.ndarray:
     """max(0, x A1 + a) A2, in the type of X."""
@@ -201,9 +201,8 @@ def restore(
         with torch.no_grad():
             layer.copy_(torch.from_numpy(array))
         tensors = [torch.from_numpy(moment.copy()) for moment in moments]
-        adam.state[layer] = {
-            "step": torch.tensor(n_steps), **dict(zip(_MOMENTS, tensors, strict=True))
-        }  # fmt: skip
+        known = dict(zip(_MOMENTS, tensors, strict=True))
+        adam.state[layer] = {"step": torch.tensor(n_steps), **known}
 
 
 def first_layers(
@@ -215,10 +214,3 @@ def first_layers(
         np.zeros(n_hidden),
         rng.standard_normal((n_hidden, n_codes)) * np.sqrt(1 / n_codes),
     ]
-
-
-def own_order(X: np.ndarray, scaling: RowScaling, labels: np.ndarray) -> np.ndarray:
-    """Rows by class and place, so that the order they come in does not matter."""
-    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
-    place = np.concatenate([scaling(X[rows]) @ direction for rows in array_blocks(X)])
-    return np.lexsort((place, labels))

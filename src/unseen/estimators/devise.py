@@ -7,12 +7,12 @@ model", NIPS 2013; here on given rows, without the network below them.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Constraints
 
 
 class DeViSE(BilinearRanking):
@@ -25,26 +25,16 @@ class DeViSE(BilinearRanking):
 
     Parameters
     ----------
-    penalty : λ, in units in which rows and descriptions have a mean square length of one.
     margin : m. Ten times the margin with a tenth of the penalty makes V ten times as long, and
         nothing else changes.
-    max_iter : passes over the rows.
-    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
-    batch_size : rows a step.
-    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
-        seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
-    random_state : seed of the order in which rows are visited.
-    verbose : 1 prints the objective after each pass.
 
-    Attributes after `fit`
-    ----------------------
-    weights_ : V, d_t x d_s.
-    history_ : the objective before the first and after each pass.
-    n_iter_ : passes over the rows that were made.
+    All others, and the attributes, are those of `BilinearRanking`.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BilinearRanking._parameter_constraints,
+        "margin": [POSITIVE],
+    }
 
     def __init__(
         self,
@@ -61,10 +51,16 @@ class DeViSE(BilinearRanking):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            penalty,
+            max_iter=max_iter,
+            tol=tol,
+            batch_size=batch_size,
+            early_stopping=early_stopping,
+            row_scaler=row_scaler,
+            class_scaler=class_scaler,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.margin = margin
 
     @classmethod
@@ -74,7 +70,3 @@ class DeViSE(BilinearRanking):
 
     def _loss(self) -> Ranking:
         return partial(sum_of_hinges, margin=self.margin)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self.margin, "margin")

@@ -6,7 +6,7 @@ the paper compares with it in its recognition table.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -16,8 +16,10 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.rows.blocks import array_blocks
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
-from unseen.support.checks import check_positive
+from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.rows.training import TrainingRows
+from unseen.support.checks import POSITIVE, Constraints
+from unseen.training.logistic import narrow_rows
 
 
 class ESZSL(ZeroShotClassifier):
@@ -39,6 +41,10 @@ class ESZSL(ZeroShotClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "row_penalty": [POSITIVE],
+        "class_penalty": [POSITIVE],
+    }
 
     def __init__(
         self,
@@ -61,76 +67,40 @@ class ESZSL(ZeroShotClassifier):
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        for name in ("row_penalty", "class_penalty"):
-            check_positive(getattr(self, name), name)
-        self.scaling_ = self._part("row_scaler").learn(X)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        S = self.class_scaling_(S)
-        target = _class_side(S, self.class_penalty)
-        solve = _wide_rows if X.shape[0] < X.shape[1] else _tall_rows
-        weights = solve(X, self.scaling_, labels, target, self.row_penalty)
-        self.weights_ = weights.astype(X.dtype)
-
-    def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        return self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-
-    def _class_codes(self, table: ClassTable) -> np.ndarray:
-        return self.class_scaling_(table.vectors)
+        S = self._learn_scaling(X, table)
+        # S (S'S + λ I)^-1 = (SS' + λ I)^-1 S, C x d_s: the smaller system when d_s is large.
+        target = _solve(S @ S.T, self.class_penalty, S)
+        rows, basis = narrow_rows(X, self.scaling_)
+        weights = _row_side(rows, labels, target, self.row_penalty)
+        self.weights_ = (weights if basis is None else basis @ weights).astype(X.dtype)
 
 
-def _class_side(S: np.ndarray, penalty: float) -> np.ndarray:
-    """S (S'S + λ I)^-1 = (SS' + λ I)^-1 S, C x d_s: the smaller system when d_s is large."""
-    return _solve(S @ S.T, penalty, S)
-
-
-def _tall_rows(
-    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, target: np.ndarray, penalty: float
+def _row_side(
+    rows: TrainingRows, labels: np.ndarray, target: np.ndarray, penalty: float
 ) -> np.ndarray:
-    """(X'X + γ I)^-1 X' Y T for d_t <= N, from X'X and the class sums of one pass over X."""
-    n_classes, d_t = target.shape[0], X.shape[1]
-    gram = np.zeros((d_t, d_t), dtype=X.dtype)
-    sums = np.zeros((n_classes, d_t), dtype=np.float64)
-    for rows in array_blocks(X):
-        block = scaling(X[rows])
+    """(X'X + γ I)^-1 X' Y T, from X'X and the sums of classes in one pass over X."""
+    n_classes, width = target.shape[0], rows.n_columns
+    gram = np.zeros((width, width), dtype=rows.dtype)
+    sums = np.zeros((n_classes, width), dtype=np.float64)
+    for part in array_blocks(rows.X):
+        block = rows.scaling(rows.X[part])
         gram += block.T @ block
-        sums += _members(labels[rows], n_classes) @ block
+        own = labels[part]
+        shape = (n_classes, own.size)
+        members = scipy.sparse.csr_array((np.ones(own.size), (own, np.arange(own.size))), shape)
+        sums += members @ block
     signed = 2 * sums - sums.sum(axis=0)
-    gram = gram.astype(np.float64)
-    return _solve(gram, penalty, signed.T @ target)
-
-
-def _wide_rows(
-    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, target: np.ndarray, penalty: float
-) -> np.ndarray:
-    """X' (XX' + γ I)^-1 Y T, the same matrix by its other form, for N < d_t."""
-    X = scaling(X)
-    signed = 2 * target[labels] - target.sum(axis=0)
-    return X.T @ _solve((X @ X.T).astype(np.float64), penalty, signed)
-
-
-def _members(labels: np.ndarray, n_classes: int) -> scipy.sparse.csr_array:
-    """The C x n indicator matrix of labels, so that `_members(labels, C) @ X` sums by class."""
-    ones = np.ones(labels.size)
-    return scipy.sparse.csr_array(
-        (ones, (labels, np.arange(labels.size))), shape=(n_classes, labels.size)
-    )
+    return _solve(gram.astype(np.float64), penalty, signed.T @ target)
 
 
 def _solve(gram: np.ndarray, penalty: float, target: np.ndarray) -> np.ndarray:
     """(gram + penalty · trace · I)^-1 target; gram is overwritten."""
+    gram.flat[:: gram.shape[0] + 1] += penalty * (np.trace(gram) or 1.0)
     try:
         # By columns, as LAPACK reads it: a symmetric matrix is its transpose, and is not copied.
-        factor = scipy.linalg.cho_factor(_ridge(gram, penalty).T, overwrite_a=True)
+        factor = scipy.linalg.cho_factor(gram.T, overwrite_a=True)
     except np.linalg.LinAlgError as error:
         raise InputError(
             f"the penalty {penalty:g} is too small for these data: the system is singular"
         ) from error
     return scipy.linalg.cho_solve(factor, target)
-
-
-def _ridge(gram: np.ndarray, penalty: float) -> np.ndarray:
-    """Add `penalty` times the trace to the diagonal, in place."""
-    trace = np.trace(gram)
-    gram.flat[:: gram.shape[0] + 1] += penalty * (trace if trace > 0 else 1.0)
-    return gram

@@ -7,10 +7,11 @@ categorization", PAMI 2014; first at CVPR 2009.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from unseen.estimators.dap import AttributePrediction
 from unseen.storage.checkpoint import Steps
-from unseen.training.logistic import fit_multinomial, softmax
+from unseen.training.logistic import fit_multinomial
 
 # A share of the prior in p(a|x), so that no attribute is ever certain.
 _DOUBT = 1e-3
@@ -24,22 +25,12 @@ class IAP(AttributePrediction):
 
     with the attributes a^c of the seen classes and p(c|x) of a multinomial logistic regression on
     their rows. Attributes become 0 or 1 as in DAP: 1 above their mean over the seen classes.
-
-    Parameters
-    ----------
-    penalty : of the logistic regression, in units of the mean square length of the rows.
-    prior : p(a_m): "classes" for the share of the seen classes that have it (the paper), "half" for
-        one half.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
+    Parameters and more attributes are those of `AttributePrediction`.
 
     Attributes after `fit`
     ----------------------
     weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
     binary_ : a^c of the seen classes, C x M.
-    threshold_ : above which an attribute counts as 1, d_s.
-    attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
-        them.
-    n_iter_ : steps of the logistic regression.
     """
 
     def _fit_attributes(
@@ -50,12 +41,10 @@ class IAP(AttributePrediction):
             X, self.scaling_, labels, binary.shape[0], self.penalty, steps=steps
         )
 
-    def _log_probabilities(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        scores = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-        scores += self.bias_.astype(X.dtype, copy=False)
-        P = softmax(scores)
-        has = self.binary_.astype(X.dtype, copy=False)
-        shares = self.shares_.astype(X.dtype)
+    def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        P = softmax(scores, axis=1)
+        has = self.binary_.astype(P.dtype, copy=False)
+        shares = self.shares_.astype(P.dtype)
         # Two products rather than 1 - p, in which a small probability would be lost to rounding.
         return _log_mixed(P @ has, shares), _log_mixed(P @ (1 - has), 1 - shares)
 

@@ -13,9 +13,8 @@ from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit, Testing
 from unseen.model.spaces import Spaces
-from unseen.pairs.weights import pair_weights
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Choice, Constraints, at_least
 from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1
@@ -77,6 +76,19 @@ class JLSE(LatentClassifier):
         "row_scaler": Part(RowScaler),
         "class_scaler": Part(lambda: ClassScaler(center=False, power=0.7, in_span=True)),
     }
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_target_atoms": [at_least(1)],
+        "n_source_atoms": [at_least(1), None],
+        "source_fit": [POSITIVE],
+        "source_shrinkage": [NOT_NEGATIVE],
+        "target_fit": [POSITIVE],
+        "target_shrinkage": [NOT_NEGATIVE],
+        "similarity_penalty": [POSITIVE],
+        "positive_weight": [Choice("uniform", "balanced"), POSITIVE],
+        "decision": [Choice(1, 2)],
+        "constant_feature": [NOT_NEGATIVE],
+        "random_state": [at_least(0), None],
+    }
     # By what a default is divided and multiplied for the range that `tune` draws from.
     _ranges: ClassVar[Mapping[str, float]] = {
         "source_fit": 4.0,
@@ -135,17 +147,6 @@ class JLSE(LatentClassifier):
         """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
         the weights of pairs."""
         return cls.default_grid()
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole(self.n_target_atoms, "n_target_atoms", 1)
-        if self.n_source_atoms is not None:
-            check_whole(self.n_source_atoms, "n_source_atoms", 1)
-        for name in ("source_fit", "target_fit", "similarity_penalty"):
-            check_positive(getattr(self, name), name)
-        for name in ("source_shrinkage", "target_shrinkage", "constant_feature"):
-            check_number(getattr(self, name), name, 0)
-        pair_weights(1, 2, self.positive_weight)
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         return Spaces(

@@ -13,7 +13,7 @@ from unseen.inference.scorer import Testing
 from unseen.model.spaces import Spaces
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Constraints
 from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
 from unseen.training.start import Recipe
@@ -39,6 +39,10 @@ class KernelJLSE(JLSE):
         **JLSE._parts,
         "testing": Part(lambda: Algorithm4(offset=0.3), TESTING),
         "class_scaler": Part(lambda: ClassScaler(center=False, power=0.7)),
+    }
+    _parameter_constraints: ClassVar[Constraints] = {
+        **JLSE._parameter_constraints,
+        "kernel_width": [POSITIVE],
     }
     _ranges: ClassVar[Mapping[str, float]] = {**JLSE._ranges, "kernel_width": 3.0}
     _link = "margin"
@@ -81,10 +85,6 @@ class KernelJLSE(JLSE):
             random_state=random_state,
         )
         self.kernel_width = kernel_width
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self.kernel_width, "kernel_width")
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         plain = super()._spaces(X, vectors)

@@ -6,7 +6,7 @@ CVPR 2016.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_number, check_whole
+from unseen.support.checks import NOT_NEGATIVE, SHARE, Constraints, at_least
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
 _PASSES_BETWEEN_PRUNING = 5
@@ -36,17 +36,10 @@ class LatEm(BilinearRanking):
     n_maps : K at the start.
     least_share : every five passes, maps chosen by less than this share of the rows are dropped.
     spread : size of the random changes with which the maps begin, in units of |V|.
-    penalty : λ, in units in which rows and descriptions have a mean square length of one.
-    max_iter : passes over the rows with the single map, and again with all maps.
-    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
-    batch_size : rows a step.
-    early_stopping : choose the number of passes with all maps, up to `max_iter`, by accuracy on a
-        fifth of the seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
-    random_state : seed of the random changes and of the order in which rows are visited.
-    verbose : 1 prints the objective after each pass.
+
+    All others are those of `BilinearRanking`; `max_iter` counts the passes with the single map, and
+    again those with all maps, of which `early_stopping` chooses the number. `random_state` is also
+    the seed of the random changes.
 
     Attributes after `fit`
     ----------------------
@@ -55,6 +48,13 @@ class LatEm(BilinearRanking):
     history_ : the objective of all maps before the first and after each pass.
     n_iter_ : passes over the rows that were made with all maps.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BilinearRanking._parameter_constraints,
+        "n_maps": [at_least(1)],
+        "least_share": [SHARE],
+        "spread": [NOT_NEGATIVE],
+    }
 
     def __init__(
         self,
@@ -73,10 +73,16 @@ class LatEm(BilinearRanking):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            penalty,
+            max_iter=max_iter,
+            tol=tol,
+            batch_size=batch_size,
+            early_stopping=early_stopping,
+            row_scaler=row_scaler,
+            class_scaler=class_scaler,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.n_maps = n_maps
         self.least_share = least_share
         self.spread = spread
@@ -121,9 +127,3 @@ class LatEm(BilinearRanking):
 
     def _n_codes(self) -> int:
         return self.weights_.shape[1]
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_whole(self.n_maps, "n_maps", 1)
-        check_number(self.least_share, "least_share", 0, 1)
-        check_number(self.spread, "spread", 0)

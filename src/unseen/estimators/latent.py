@@ -40,6 +40,7 @@ class LatentClassifier(PairMatching):
     history_: np.ndarray
     n_iter_: int
     decision: int
+    test_time_parameters = frozenset(("testing", "decision"))
     # The form of log p_W that classes are chosen by.
     _link = "saturating"
 
@@ -56,7 +57,6 @@ class LatentClassifier(PairMatching):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
         self._forget_pairs()
         recipe, algorithm = self._recipe(labels), self._part("training")
         work = X.shape[0] * min(recipe.n_target_atoms, X.shape[1]) * table.n_classes
@@ -72,14 +72,6 @@ class LatentClassifier(PairMatching):
         self._kept = {}
 
     # -- test time ------------------------------------------------------------------------------
-
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("testing", "decision"))
-
-    def _check_parameters(self) -> None:
-        if self.decision not in (1, 2):
-            raise InputError(f"decision must be 1 or 2, not {self.decision!r}")
 
     @property
     def _scorer(self) -> Scorer:

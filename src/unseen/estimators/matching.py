@@ -24,7 +24,7 @@ from unseen.inference.threshold import (
 )
 from unseen.pairs.labels import pair_labels
 from unseen.pairs.splits import KINDS, cold_start_splits
-from unseen.support.checks import check_number
+from unseen.support.checks import Choice, check_number, check_values
 
 
 class PairMatching(ResumableClassifier):
@@ -94,7 +94,7 @@ class PairMatching(ResumableClassifier):
 
         After `fit` the sources are taken for descriptions of classes without training rows. After
         `fit_pairs` a source whose vector is that of one of training has its trained code; how
-        others are embedded, and all rows, is told there (`disjoint`).
+        others are embedded, and all rows, is documented there (`disjoint`).
         """
         return self.similarities(X, as_sources(S)[0])
 
@@ -141,11 +141,11 @@ class PairMatching(ResumableClassifier):
         goal : what θ maximises on these pairs: "f1", "balanced" or "accuracy".
         """
         check_is_fitted(self)
-        for name, value, allowed in (("method", method, METHODS), ("goal", goal, GOALS)):
-            if value not in allowed:
-                raise InputError(f"{name} must be one of {tuple(allowed)}, not {value!r}")
-        if cold is not None and cold not in KINDS:
-            raise InputError(f"cold must be None or one of {KINDS}, not {cold!r}")
+        check_values(
+            {"method": [Choice(*METHODS)], "goal": [Choice(*GOALS)]},
+            {"method": method, "goal": goal},
+        )
+        check_values({"cold": [Choice(*KINDS), None]}, {"cold": cold})
         if cold is not None and not self._has_pairs:
             raise InputError(
                 "the model was fitted on class labels: give pairs of classes that it was not "
@@ -199,9 +199,9 @@ class PairMatching(ResumableClassifier):
         state = vars(self)
         pairs, curve = state.get("pairs_", {}), state.get("pair_curve_", {})
         check_number(state.get("pair_threshold_", 0.0), "its threshold of pairs")
-        words = {"named", "disjoint"} if "pairs_" in state else set()
-        is_told = isinstance(pairs, dict) and set(pairs) == words
-        if not is_told or not all(isinstance(value, bool) for value in pairs.values()):
+        names = {"named", "disjoint"} if "pairs_" in state else set()
+        is_complete = isinstance(pairs, dict) and set(pairs) == names
+        if not is_complete or not all(isinstance(value, bool) for value in pairs.values()):
             raise InputError("what it says of its pairs makes no sense")
         if "pair_curve_" in state:
             check_curve(curve)
@@ -243,10 +243,8 @@ def labels_of_pairs(
 ) -> np.ndarray:
     """`pair_labels` of these sources and targets, by name where they have names."""
     table, named = as_sources(S)
-    return pair_labels(
-        Y, len(X), table.n_classes, weights, dtype,
-        sources=table.names if named else None, targets=getattr(X, "index", None),
-    )  # fmt: skip
+    names = {"sources": table.names if named else None, "targets": getattr(X, "index", None)}
+    return pair_labels(Y, len(X), table.n_classes, weights, dtype, **names)
 
 
 def _keys(table: ClassTable) -> list[bytes]:

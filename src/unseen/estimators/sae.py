@@ -5,20 +5,17 @@ Kodirov, Xiang and Gong, "Semantic autoencoder for zero-shot learning", CVPR 201
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError, listed
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling, unit_rows
-from unseen.support.checks import check_positive
+from unseen.support.checks import POSITIVE, Choice, Constraints
 from unseen.support.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows
-
-DIRECTIONS = ("visual", "semantic")
 
 
 class SAE(ZeroShotClassifier):
@@ -46,6 +43,11 @@ class SAE(ZeroShotClassifier):
     """
 
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "encoder_weight": [POSITIVE],
+        "direction": [Choice("visual", "semantic")],
+    }
+    test_time_parameters = frozenset(("direction",))
 
     def __init__(
         self,
@@ -65,25 +67,11 @@ class SAE(ZeroShotClassifier):
         """λ on both sides of one, and both directions, which share a fit."""
         return {
             "encoder_weight": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0],
-            "direction": list(DIRECTIONS),
+            "direction": ["visual", "semantic"],
         }
 
-    @property
-    def test_time_parameters(self) -> frozenset[str]:
-        return frozenset(("direction",))
-
-    def _check_parameters(self) -> None:
-        check_positive(self.encoder_weight, "encoder_weight")
-        if self.direction not in DIRECTIONS:
-            raise InputError(
-                f"direction must be one of {listed(DIRECTIONS)}, not {self.direction!r}"
-            )
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
-        self.class_scaling_ = self._part("class_scaler").learn(table.vectors)
-        S = self.class_scaling_(table.vectors.astype(np.float64))
+        S = self._learn_scaling(X, table, unit_scale=True)
         shares = np.bincount(labels, minlength=table.n_classes) / labels.size
         S /= np.sqrt(shares @ np.einsum("cs,cs->c", S, S)) or 1.0
         with threads_for(float(X.size) * min(X.shape)):

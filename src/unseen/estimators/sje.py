@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import check_number
+from unseen.support.checks import Choice, Constraints, check_number
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
@@ -36,22 +37,14 @@ class SJE(BilinearRanking):
 
     Parameters
     ----------
-    penalty : λ, in units in which rows and descriptions have a mean square length of one.
     table_weights : α: "holdout" for those that recognise a fifth of the seen classes, held out,
         best, which costs a second training; "equal"; or a mapping of the names of groups to
         numbers, which are scaled to sum to one. With fewer than four seen classes "holdout" is
         "equal". A description that was itself learned from the seen classes does better on held-out
         ones than it will on unseen ones: give the weights then.
-    max_iter : passes over the rows.
-    tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
-    batch_size : rows a step.
-    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
-        seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says; group by group.
-    random_state : seed of the order in which rows are visited, and of the held-out classes.
-    verbose : 1 prints the objective after each pass.
+
+    All others are those of `BilinearRanking`; `class_scaler` works group by group, and
+    `random_state` also chooses the held-out classes.
 
     Attributes after `fit`
     ----------------------
@@ -60,6 +53,11 @@ class SJE(BilinearRanking):
     history_ : the objective before the first and after each pass, summed over the groups.
     n_iter_ : passes over the rows that were made, the most of any group.
     """
+
+    _parameter_constraints: ClassVar[Constraints] = {
+        **BilinearRanking._parameter_constraints,
+        "table_weights": [Choice("holdout", "equal"), Mapping],
+    }
 
     def __init__(
         self,
@@ -76,10 +74,16 @@ class SJE(BilinearRanking):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            penalty, max_iter=max_iter, tol=tol, batch_size=batch_size,
-            early_stopping=early_stopping, row_scaler=row_scaler, class_scaler=class_scaler,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            penalty,
+            max_iter=max_iter,
+            tol=tol,
+            batch_size=batch_size,
+            early_stopping=early_stopping,
+            row_scaler=row_scaler,
+            class_scaler=class_scaler,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.table_weights = table_weights
 
     def _loss(self) -> Ranking:
@@ -161,11 +165,6 @@ class SJE(BilinearRanking):
                 check_number(value, f"table_weights[{name!r}]", 0)
             if not any(self.table_weights.values()):
                 raise InputError("table_weights must have a number above zero")
-        elif self.table_weights not in ("holdout", "equal"):
-            raise InputError(
-                "table_weights must be 'holdout', 'equal' or a mapping of names of groups to "
-                f"numbers, not {self.table_weights!r}"
-            )
 
 
 def simplex_grid(n_weights: int, most: int = 300) -> np.ndarray:

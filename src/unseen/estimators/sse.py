@@ -7,21 +7,20 @@ compares with it in all of its tables, as SSE-INT and SSE-ReLU.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import numba as nb
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, sum_of_squares
-from unseen.solvers.compiled import FASTMATH
+from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.progress import tell
-from unseen.support.threads import threads_for
+from unseen.support.threads import in_threads, threads_for
 from unseen.training.lbfgs import Function, lbfgs
 
 _MEMORY = 5  # pairs that L-BFGS keeps
@@ -65,6 +64,13 @@ class SSE(ResumableClassifier):
     # φ = _sign · max(0, x - v) + a part that is the same for all classes.
     _sign: float
     _parts = SCALERS
+    _parameter_constraints: ClassVar[Constraints] = {
+        "code_penalty": [POSITIVE],
+        "weight_penalty": [POSITIVE],
+        "vector_penalty": [NOT_NEGATIVE],
+        "n_rounds": [at_least(1)],
+        "n_steps": [at_least(1)],
+    }
 
     def __init__(
         self,
@@ -94,29 +100,17 @@ class SSE(ResumableClassifier):
         }
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._check_parameters()
-        with (
-            threads_for(X.size * table.n_classes),
-            self._checkpoint(X, labels, table) as checkpoint,
-        ):
-            self._fit_scaled(X, labels, table, Steps(checkpoint))
-
-    def _fit_scaled(
-        self, X: np.ndarray, labels: np.ndarray, table: ClassTable, steps: Steps
-    ) -> None:
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=True)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        self.descriptions_ = self.class_scaling_(S)
-        rows = np.ascontiguousarray(self.scaling_(X))
-        means = class_means(rows, labels, table.n_classes)
-        start = self._first_vectors(means, rows.mean(axis=0)) + 0.5 / np.sqrt(X.shape[1])
-        training = Margins(
-            rows, labels, self._class_codes(table), self._sign, start.astype(X.dtype),
-            self.weight_penalty, self.vector_penalty,
-        )  # fmt: skip
-        self.history_ = np.array(training.alternate(self.n_rounds, self.n_steps, steps))
-        self.weights_, self.vectors_ = training.w, training.V
+        work = X.size * table.n_classes
+        with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
+            self.descriptions_ = self._learn_scaling(X, table, unit_scale=True)
+            rows = np.ascontiguousarray(self.scaling_(X))
+            means = class_means(rows, labels, table.n_classes)
+            start = self._first_vectors(means, rows.mean(axis=0)) + 0.5 / np.sqrt(X.shape[1])
+            penalties = self.weight_penalty, self.vector_penalty
+            codes, start = self._class_codes(table), start.astype(X.dtype)
+            training = Margins(rows, labels, codes, self._sign, start, *penalties)
+            history = training.alternate(self.n_rounds, self.n_steps, Steps(checkpoint))
+        self.history_, self.weights_, self.vectors_ = np.array(history), training.w, training.V
 
     def _first_vectors(self, means: np.ndarray, center: np.ndarray) -> np.ndarray:
         """V0, but for half a typical entry, from the means of the classes and of all rows."""
@@ -134,13 +128,6 @@ class SSE(ResumableClassifier):
         w, V = (np.array(a, dtype=X.dtype) for a in (self.weights_, self.vectors_))
         with threads_for(X.size * V.shape[0]):
             return excess(X, V, w)
-
-    def _check_parameters(self) -> None:
-        check_positive(self.code_penalty, "code_penalty")
-        check_positive(self.weight_penalty, "weight_penalty")
-        check_number(self.vector_penalty, "vector_penalty", 0)
-        check_whole(self.n_rounds, "n_rounds", 1)
-        check_whole(self.n_steps, "n_steps", 1)
 
 
 class SSEIntersection(SSE):
@@ -265,17 +252,36 @@ def _learn(
     return [part(end)[0], end]
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
-def excess(X, V, w):
-    """Σ_k w_k max(0, x_ik - v_sk) for every row i and class s, N x C, tile by tile."""
+def excess(X: np.ndarray, V: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Σ_k w_k max(0, x_ik - v_sk) for every row i and class s, N x C."""
+    out = np.zeros((X.shape[0], V.shape[0]), X.dtype)
+    in_threads(lambda rows: _excess(X[rows], V, w, out[rows]), X.shape[0], _ROWS)
+    return out
+
+
+def excess_by_weights(X: np.ndarray, V: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Σ_is g_is max(0, x_ik - v_sk) for every column k: the gradient of Σ g_is excess_is in w."""
+    out = np.zeros(X.shape[1], X.dtype)
+    in_threads(lambda k: _excess_by_weights(X, V, G, k.start, k.stop, out), X.shape[1], _COLUMNS)
+    return out
+
+
+def rows_above(X: np.ndarray, V: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """Σ_i g_is [x_ik > v_sk], C x d_t: minus w_k times it is the gradient of Σ g_is excess_is."""
+    out = np.zeros(V.shape, X.dtype)
+    in_threads(lambda k: _rows_above(X, V, G, k.start, k.stop, out), X.shape[1], _COLUMNS)
+    return out
+
+
+@free_order_kernel
+def _excess(X, V, w, out):
     n_rows, width = X.shape
-    out = np.zeros((n_rows, V.shape[0]), X.dtype)
     zero = X.dtype.type(0)
-    for tile in nb.prange((n_rows + _ROWS - 1) // _ROWS):
+    for first in range(0, n_rows, _ROWS):
         for low in range(0, width, _COLUMNS):
             high = min(width, low + _COLUMNS)
             weights = w[low:high]
-            for i in range(tile * _ROWS, min(n_rows, tile * _ROWS + _ROWS)):
+            for i in range(first, min(n_rows, first + _ROWS)):
                 x = X[i, low:high]
                 for s in range(V.shape[0]):
                     v = V[s, low:high]
@@ -283,40 +289,30 @@ def excess(X, V, w):
                     for k in range(high - low):
                         total += weights[k] * max(x[k] - v[k], zero)
                     out[i, s] += total
-    return out
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
-def excess_by_weights(X, V, G):
-    """Σ_is g_is max(0, x_ik - v_sk) for every column k: the gradient of Σ g_is excess_is in w."""
-    width = X.shape[1]
-    out = np.zeros(width, X.dtype)
+@free_order_kernel
+def _excess_by_weights(X, V, G, start, stop, out):
     zero = X.dtype.type(0)
-    for tile in nb.prange((width + _COLUMNS - 1) // _COLUMNS):
-        low, high = tile * _COLUMNS, min(width, tile * _COLUMNS + _COLUMNS)
-        total = np.zeros(high - low, X.dtype)
+    for low in range(start, stop, _COLUMNS):
+        high = min(stop, low + _COLUMNS)
+        total = out[low:high]
         for i in range(X.shape[0]):
             x = X[i, low:high]
             for s in range(V.shape[0]):
                 v, g = V[s, low:high], G[i, s]
                 for k in range(high - low):
                     total[k] += g * max(x[k] - v[k], zero)
-        out[low:high] = total
-    return out
 
 
-@nb.njit(cache=True, parallel=True, fastmath=FASTMATH)
-def rows_above(X, V, G):
-    """Σ_i g_is [x_ik > v_sk], C x d_t: minus w_k times it is the gradient of Σ g_is excess_is."""
-    width = X.shape[1]
-    out = np.zeros(V.shape, X.dtype)
+@free_order_kernel
+def _rows_above(X, V, G, start, stop, out):
     zero = X.dtype.type(0)
-    for tile in nb.prange((width + _COLUMNS - 1) // _COLUMNS):
-        low, high = tile * _COLUMNS, min(width, tile * _COLUMNS + _COLUMNS)
+    for low in range(start, stop, _COLUMNS):
+        high = min(stop, low + _COLUMNS)
         for i in range(X.shape[0]):
             x = X[i, low:high]
             for s in range(V.shape[0]):
                 v, total, g = V[s, low:high], out[s, low:high], G[i, s]
                 for k in range(high - low):
                     total[k] += g if x[k] > v[k] else zero
-    return out

@@ -7,14 +7,15 @@ seen class: all their pairs with training data are negative.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from unseen.inference.scorer import Scorer, Testing, check_fits
+from unseen.inference.scorer import Scorer, Testing
 from unseen.model.latent import LatentModel
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
-from unseen.support.checks import check_number, check_positive
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints
 from unseen.support.registry import register
 from unseen.support.threads import threads_for
 
@@ -41,6 +42,13 @@ class Algorithm4(Testing):
     tol : duality gap at which a code counts as found.
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "source_fit": [POSITIVE, None],
+        "target_fit": [POSITIVE, None],
+        "offset": [NOT_NEGATIVE],
+        "tol": [POSITIVE],
+    }
+
     def __init__(
         self,
         source_fit: float | None = None,
@@ -52,11 +60,6 @@ class Algorithm4(Testing):
         self.target_fit = target_fit
         self.offset = offset
         self.tol = tol
-
-    def _check_parameters(self) -> None:
-        check_fits(self.source_fit, self.target_fit)
-        check_number(self.offset, "offset", 0)
-        check_positive(self.tol, "tol")
 
     def on(self, model: LatentModel, decision: int) -> Scorer:
         return AwayScorer(model, decision, self)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from unseen.inference.decision import decision_scores
-from unseen.inference.scorer import Candidates, Scorer, Testing, check_fits
+from unseen.inference.scorer import Candidates, Scorer, Testing
 from unseen.model.latent import LatentModel
 from unseen.rows.blocks import row_blocks
 from unseen.solvers.pair_codes import PairCodes
+from unseen.support.checks import POSITIVE, Constraints
 from unseen.support.registry import register
 
 
@@ -32,12 +35,14 @@ class Algorithm3(Testing):
     source_fit, target_fit : λ2s and λ2t beside one pair; None for those of training.
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "source_fit": [POSITIVE, None],
+        "target_fit": [POSITIVE, None],
+    }
+
     def __init__(self, source_fit: float | None = None, target_fit: float | None = None) -> None:
         self.source_fit = source_fit
         self.target_fit = target_fit
-
-    def _check_parameters(self) -> None:
-        check_fits(self.source_fit, self.target_fit)
 
     def on(self, model: LatentModel, decision: int) -> Scorer:
         return PairScorer(model, decision, self)

@@ -9,7 +9,6 @@ import numpy as np
 from unseen.inference.decision import decision_scores
 from unseen.model.latent import LatentModel
 from unseen.solvers.pair_codes import PairCodes
-from unseen.support.checks import check_positive
 from unseen.support.parts import Composite
 from unseen.support.registry import register
 
@@ -82,9 +81,6 @@ class Scorer:
 class Testing(Composite):
     """What is done at test time; a part of JLSE. Its parameters may change after `fit`."""
 
-    def _check_parameters(self) -> None:
-        """An error if a parameter cannot be used."""
-
     def on(self, model: LatentModel, decision: int) -> Scorer:
         """A trained model, as these choices use it."""
         return Scorer(model, decision)
@@ -93,10 +89,3 @@ class Testing(Composite):
 @register("data fit")
 class DataFit(Testing):
     """Codes from the data fit alone, for classes and rows: "init." in the paper's table."""
-
-
-def check_fits(source_fit: float | None, target_fit: float | None) -> None:
-    """An error unless λ2s and λ2t of test time are positive, or None for those of training."""
-    for name, value in (("source_fit", source_fit), ("target_fit", target_fit)):
-        if value is not None:
-            check_positive(value, name)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks
-from unseen.support.checks import check_number, check_positive, is_float_array
+from unseen.support.checks import (
+    POSITIVE,
+    Constraints,
+    check_number,
+    check_positive,
+    is_float_array,
+)
 from unseen.support.parts import Composite
 from unseen.support.registry import register
 
@@ -149,13 +155,13 @@ def _check_scaling(scaling: RowScaling | ClassScaling, n_columns: int) -> None:
 class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
     """What both scalers share: two switches, and numbers in the precision they come in."""
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "center": ["boolean"],
+        "unit_length": ["boolean"],
+    }
+
     center: bool
     unit_length: bool
-
-    def _check_parameters(self) -> None:
-        for name, value in self.get_params().items():
-            if name != "power" and not isinstance(value, (bool, np.bool_)):
-                raise InputError(f"{name} must be True or False, not {value!r}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -235,6 +241,12 @@ class ClassScaler(_Scaler):
     [[0.6, 0.8]]
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        **_Scaler._parameter_constraints,
+        "power": [POSITIVE],
+        "in_span": ["boolean"],
+    }
+
     def __init__(
         self,
         center: bool = True,
@@ -246,10 +258,6 @@ class ClassScaler(_Scaler):
         self.unit_length = unit_length
         self.power = power
         self.in_span = in_span
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self.power, "power")
 
     def fit(self, S: Any, y: Any = None) -> Self:
         """Learn from the descriptions S (C x d_s) of the seen classes."""

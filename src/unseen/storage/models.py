@@ -131,7 +131,6 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
 
 def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
     """An error unless the parts belong together: names agree, and arrays fit."""
-    model._check_parts()
     model._check_parameters()
     known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
     parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)

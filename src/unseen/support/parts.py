@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 
 from unseen.errors import InputError, listed, naming, nearest
 from unseen.support import registry
+from unseen.support.checks import Constraints, check_values
 
 Kind = TypeVar("Kind", bound="Composite")
 
@@ -29,6 +30,8 @@ class Composite(BaseEstimator):
     """An estimator that may have parts, and may be one: `_parts` names them."""
 
     _parts: ClassVar[Mapping[str, Part]] = {}
+    # What parameters may be, by name: lists of constraints as in `unseen.support.checks`.
+    _parameter_constraints: ClassVar[Constraints] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -76,16 +79,13 @@ class Composite(BaseEstimator):
         wanted = " or ".join(f"{c.__name__}()" for c in part.classes)
         raise InputError(f"{name} must be {wanted}, or None for the default, not {given!r}")
 
-    def _check_parts(self) -> None:
-        """An error if something else stands in place of a part, or a part cannot be used."""
+    def _check_parameters(self) -> None:
+        """An error if a parameter, or one of a part, cannot be used."""
         for name in self._parts:
             part = self._part(name)
             with naming(name):
-                part._check_parts()
                 part._check_parameters()
-
-    def _check_parameters(self) -> None:
-        """An error if a parameter cannot be used."""
+        check_values(self._parameter_constraints, self.get_params(deep=False))
 
 
 class Part(NamedTuple):

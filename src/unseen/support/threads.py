@@ -10,9 +10,7 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 
-import numba
 from numba.core import config
-from numba.np.ufunc import parallel
 from threadpoolctl import ThreadpoolController
 
 _SMALL = 5e7
@@ -91,20 +89,5 @@ def threads_for(work: float) -> Iterator[None]:
     if work > _SMALL:
         yield
         return
-    with limited_to(1), one_blas_thread(), _one_numba_thread():
+    with limited_to(1), one_blas_thread():
         yield
-
-
-@contextmanager
-def _one_numba_thread() -> Iterator[None]:
-    """For loops compiled with parallel=True. To ask numba would start its threads, which a forked
-    child cannot use: so nothing is done before such a loop has run."""
-    if not parallel._is_initialized:
-        yield
-        return
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

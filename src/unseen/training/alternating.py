@@ -7,7 +7,7 @@ block starts from its last solution and never returns anything worse.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from unseen.solvers.source_codes import (
 )
 from unseen.solvers.target_codes import TargetState, fit_target_codes, ridge_target_codes
 from unseen.storage.checkpoint import Checkpoint
-from unseen.support.checks import check_number, check_positive, check_whole
+from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.parts import Composite
 from unseen.support.progress import tell
 from unseen.support.registry import register
@@ -329,16 +329,16 @@ class Algorithm2(Composite):
     block_tol : relative duality gap at which a block of a round counts as solved.
     """
 
+    _parameter_constraints: ClassVar[Constraints] = {
+        "max_iter": [at_least(0)],
+        "tol": [NOT_NEGATIVE],
+        "block_tol": [POSITIVE],
+    }
+
     def __init__(self, max_iter: int = 1, tol: float = 0.0, block_tol: float = 1e-3) -> None:
         self.max_iter = max_iter
         self.tol = tol
         self.block_tol = block_tol
-
-    def _check_parameters(self) -> None:
-        """An error if a parameter cannot be used."""
-        check_whole(self.max_iter, "max_iter", 0)
-        check_number(self.tol, "tol", 0)
-        check_positive(self.block_tol, "block_tol")
 
     def run(self, training: Training, checkpoint: Checkpoint) -> None:
         """Rounds from where `training` is, which the checkpoint notes after every block."""

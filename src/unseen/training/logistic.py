@@ -33,6 +33,7 @@ _MEMORY = 6
 # Gradient, as a share of the first one, at which the problem counts as solved. Sums in float32
 # cannot be trusted much below that.
 _TOL = {4: 1e-4, 8: 1e-8}
+_MAX_ITER = 500
 
 
 class Linear(NamedTuple):
@@ -49,20 +50,13 @@ def fit_multinomial(
     labels: np.ndarray,
     n_classes: int,
     penalty: float,
-    *,
-    tol: float | None = None,
-    max_iter: int = 500,
     steps: Steps | None = None,
 ) -> Linear:
-    """One classifier a class that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
+    """Classifiers of classes that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     start = np.log(shares) - np.log(shares).mean()
-    curvature = float(np.mean(shares * (1 - shares)))
-
-    def loss(scores: np.ndarray) -> tuple[float, np.ndarray]:
-        return multinomial_loss(scores, labels)
-
-    return _fit(X, scaling, loss, start, curvature, penalty, tol, max_iter, steps)
+    loss = partial(multinomial_loss, labels=labels)
+    return _fit(X, scaling, loss, start, shares, penalty, steps)
 
 
 def fit_binary(
@@ -71,9 +65,6 @@ def fit_binary(
     labels: np.ndarray,
     targets: np.ndarray,
     penalty: float,
-    *,
-    tol: float | None = None,
-    max_iter: int = 500,
     steps: Steps | None = None,
 ) -> Linear:
     """K classifiers that know nothing of each other: log p(1|x) - log p(0|x) = w_k'x̃ + b_k.
@@ -84,14 +75,9 @@ def fit_binary(
     counts = np.bincount(labels, minlength=targets.shape[0])
     # Where all rows agree the best bias is infinite: half a row of the other kind keeps it finite.
     shares = np.clip(counts @ targets, 0.5, labels.size - 0.5) / labels.size
-    curvature = float(np.mean(shares * (1 - shares)))
-
-    def loss(scores: np.ndarray) -> tuple[float, np.ndarray]:
-        return binary_loss(scores, targets[labels])
-
-    return _fit(
-        X, scaling, loss, scipy.special.logit(shares), curvature, penalty, tol, max_iter, steps
-    )
+    loss = partial(binary_loss, targets=targets[labels])
+    start = scipy.special.logit(shares)
+    return _fit(X, scaling, loss, start, shares, penalty, steps)
 
 
 def multinomial_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
@@ -120,32 +106,21 @@ def binary_loss(scores: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndar
     return float(value / scores.shape[0]), scores
 
 
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """p(c|x) from the scores of a multinomial classifier, row by row; overwrites them."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
-
-
 def _fit(
     X: np.ndarray,
     scaling: RowScaling,
     loss: Loss,
     start: np.ndarray,
-    curvature: float,
+    shares: np.ndarray,
     penalty: float,
-    tol: float | None,
-    max_iter: int,
     steps: Steps | None,
 ) -> Linear:
+    """From W = 0 and the bias `start`, at which the loss has the probabilities `shares`."""
+    curvature = float(np.mean(shares * (1 - shares)))
     with threads_for(float(X.size) * start.size):
         rows, basis = narrow_rows(X, scaling)
-        problem = _Problem(rows, loss, curvature, penalty, start.size)
-        found = problem.solve(start, tol or _TOL[X.dtype.itemsize], max_iter, steps or Steps())
-        if basis is None:
-            return found
-        return found._replace(weights=basis @ found.weights)
+        found = _Problem(rows, loss, curvature, penalty, start.size).solve(start, steps or Steps())
+    return found if basis is None else found._replace(weights=basis @ found.weights)
 
 
 def narrow_rows(X: np.ndarray, scaling: RowScaling) -> tuple[TrainingRows, np.ndarray | None]:
@@ -195,30 +170,26 @@ class _Problem:
         gram.flat[:: rows.n_columns + 1] += max(self.penalty, lost)
         self.factor = scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
 
-    def solve(self, start: np.ndarray, tol: float, max_iter: int, steps: Steps) -> Linear:
-        """From W = 0 and the bias `start`, until the gradient is `tol` times its first value."""
+    def solve(self, start: np.ndarray, steps: Steps) -> Linear:
+        """From W = 0 and the bias `start`, until the gradient is a small share of the first one."""
         v = np.zeros(self.shape)
         v[-1] = start * self.root
-        W, bias, n_iter = steps.run(partial(self._descend, v, tol, max_iter))
-        if n_iter >= max_iter:
+        W, bias, n_iter = steps.run(partial(self._descend, v))
+        if n_iter >= _MAX_ITER:
             warnings.warn(
-                f"logistic regression stopped after {max_iter} steps before it had converged; a "
+                f"logistic regression stopped after {_MAX_ITER} steps before it had converged; a "
                 "larger penalty makes the problem easier",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return Linear(W, (bias - self.mean @ W).astype(W.dtype), n_iter)
 
-    def _descend(
-        self, v: np.ndarray, tol: float, max_iter: int, state: list[Any] | None, note: Note | None
-    ) -> list[Any]:
+    def _descend(self, v: np.ndarray, state: list[Any] | None, note: Note | None) -> list[Any]:
         """L-BFGS from v: W, the bias of rows whose mean is taken off, and the number of steps."""
         state = state or [[part] for part in self.value_and_gradient(v)]
-        found = lbfgs(
-            self.value_and_gradient, v, state, note,
-            maxcor=_MEMORY, maxiter=max_iter, gtol=tol * float(np.abs(state[1][0]).max()),
-            ftol=np.finfo(self.rows.dtype).eps,
-        )  # fmt: skip
+        tol = _TOL[self.rows.dtype.itemsize] * float(np.abs(state[1][0]).max())
+        limits = {"maxiter": _MAX_ITER, "gtol": tol, "ftol": np.finfo(self.rows.dtype).eps}
+        found = lbfgs(self.value_and_gradient, v, state, note, maxcor=_MEMORY, **limits)
         return [*self._weights(found.x), int(found.nit)]
 
     def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:

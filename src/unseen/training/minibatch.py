@@ -18,7 +18,7 @@ from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking
-from unseen.rows.blocks import row_blocks
+from unseen.rows.blocks import array_blocks, row_blocks
 from unseen.rows.scaling import RowScaling, sum_of_squares
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.progress import tell
@@ -58,10 +58,7 @@ class Problem:
         penalty: float,
     ) -> Problem:
         """The problem with its rows in an order of their own, whatever order they come in."""
-        direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
-        blocks = row_blocks(X.shape[0], X.shape[1] * X.itemsize)
-        place = np.concatenate([scaling(X[rows]) @ direction for rows in blocks])
-        index = np.lexsort((place, labels))
+        index = own_order(X, scaling, labels)
         return cls(X, scaling, index, labels[index], S.astype(X.dtype), loss, penalty)
 
     def rows(self, numbers: np.ndarray | slice) -> np.ndarray:
@@ -121,6 +118,13 @@ class Problem:
         return np.zeros((self.X.shape[1], 1, self.S.shape[1]), dtype=self.X.dtype)
 
 
+def own_order(X: np.ndarray, scaling: RowScaling, labels: np.ndarray) -> np.ndarray:
+    """Row numbers by class and place, so that the order rows come in does not matter."""
+    direction = np.random.default_rng(0).standard_normal(X.shape[1]).astype(X.dtype)
+    place = np.concatenate([scaling(X[rows]) @ direction for rows in array_blocks(X)])
+    return np.lexsort((place, labels))
+
+
 def map_scores(X: np.ndarray, V: np.ndarray, S: np.ndarray) -> np.ndarray:
     """x' V_k s of scaled rows with all maps and classes, n x K x C."""
     codes = X @ V.reshape(V.shape[0], -1)
@@ -133,7 +137,7 @@ class Schedule:
 
     max_iter : passes over the rows.
     tol : stop when a pass lowers J by less than this share; 0 makes all passes.
-    batch_size : rows a step; fewer where there would be less than ten steps a pass.
+    batch_size : rows per step; fewer where a pass would have less than ten steps.
     random_state : seed of the order of the rows, which is new in every pass.
     announce : a name with which to report J on standard error after each pass, or None.
     """
@@ -146,7 +150,7 @@ class Schedule:
 
 
 class Trained(NamedTuple):
-    """Averaged weights (d x K x r), the squares of AdaGrad with which to go on from there, J before
+    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before
     the first and after each pass, and what `watch` said after each."""
 
     weights: np.ndarray
@@ -185,11 +189,9 @@ class _Descent:
     def state(self) -> list[Any]:
         return [self.weights.copy(), self.average.copy(), self.squares.copy(), self.n_steps]
 
-    def restore(
-        self, weights: np.ndarray, average: np.ndarray, squares: np.ndarray, n: int
-    ) -> None:
-        self._set(weights, average, squares)
-        self.n_steps = n
+    def restore(self, *state: Any) -> None:
+        self._set(*state[:3])
+        self.n_steps = state[3]
 
     def _set(self, *arrays: np.ndarray) -> None:
         self.weights, self.average, self.squares = (np.array(a, order="C") for a in arrays)
@@ -212,7 +214,7 @@ def minimise(
     """Lower J by mini-batches from `start`, or from one map of zeros; `squares` are those of the
     training that led to `start`, so that the first steps are not larger than its last.
 
-    After each pass `prune(n_passes, V)` is asked which maps to keep, None for all of them,
+    After each pass `prune(n_passes, V)` says which maps to keep, None for all of them,
     `watch(V)` is shown the averaged weights, and the state is noted; this is one of `steps`.
     """
     start = problem.zeros() if start is None else start
