@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 import unseen
 from tests.common.small import small_jlse, small_kernel_jlse
-from unseen import ESZSL, ClassTable, InputError, SSEReLU, ZeroShotDataset, make_zero_shot
+from unseen import ESZSL, ClassTable, InputError, ZeroShotDataset, make_zero_shot
+from unseen.estimators import SSEReLU
 from unseen.estimators.calibration import FEWEST_CLASSES
 from unseen.metrics import harmonic_mean, per_class_accuracy
 

@@ -12,7 +12,8 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from unseen import ESZSL, ClassScaler, InputError, RowScaler
+from unseen import ESZSL, InputError
+from unseen.rows import ClassScaler, RowScaler
 from unseen.rows import scaling as preprocessing
 from unseen.rows.blocks import row_blocks
 

@@ -18,7 +18,8 @@ import pytest
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import options, write_data
 from tests.common.small import small_jlse, small_kernel_jlse
-from unseen import JLSE, ClassTable, InputError, make_pairs, make_zero_shot
+from unseen import JLSE, ClassTable, InputError, make_zero_shot
+from unseen.datasets import make_pairs
 from unseen.estimators import METHODS, available
 from unseen.storage import checkpoint as module
 from unseen.storage.checkpoint import Checkpoint, remove

@@ -19,8 +19,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import unseen
-from unseen import ESZSL, ClassTable, InputError, RowScaler, make_zero_shot
+from unseen import ESZSL, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, available
+from unseen.rows import RowScaler
 from unseen.storage.models import FORMAT
 from unseen.support.parts import Part
 

@@ -80,7 +80,7 @@ def test_tuning_tells_what_it_learned(folder: Path) -> None:
     data = unseen.read_dataset(folder)
     tuning = unseen.tune(
         ESZSL(), *data.training_set(), classes=data.classes,
-        protocol="paper", cv=unseen.ClassHoldout(2, 2), n_settings=12, strategy="grid",
+        protocol="paper", cv=unseen.classes.ClassHoldout(2, 2), n_settings=12, strategy="grid",
     )  # fmt: skip
     assert [t["scores"] for t in found["trials"]] == [list(t.scores) for t in tuning.trials]
     assert (found["strategy"], found["n_fits"], found["finished"]) == ("grid", 24, True)

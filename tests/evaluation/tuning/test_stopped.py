@@ -12,8 +12,10 @@ from joblib import parallel_config
 
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import write_data
-from unseen import ESZSL, ClassHoldout, InputError, RowScaler, make_zero_shot, tune
+from unseen import ESZSL, InputError, make_zero_shot, tune
+from unseen.classes import ClassHoldout
 from unseen.evaluation.tuning import Tuning
+from unseen.rows import RowScaler
 from unseen.storage import tensors
 from unseen.storage.checkpoint import KIND, Checkpoint, remove
 

@@ -1,4 +1,4 @@
-"""Commands that show and explain: demo, check, methods, and datasets from its own file."""
+"""Commands that show and explain: demo, check, methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import typer
 
 from unseen.apps.cli.completion import method_names
 from unseen.apps.cli.config import Config
-from unseen.apps.cli.datasets import datasets as datasets
 from unseen.apps.cli.options import Json, check_page_out
 from unseen.apps.cli.output import percent, say, show, show_json, working
 from unseen.datasets import examine, open_dataset
