@@ -303,7 +303,7 @@ def test_the_command_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> No
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert f"Stopped; the same command goes on from {path}" in err
+    assert f"Stopped; the same command resumes from {path}" in err
     assert "Traceback" not in err
     assert path.exists()
     assert not (tmp_path / "m").exists()

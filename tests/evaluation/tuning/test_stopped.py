@@ -186,7 +186,7 @@ def test_the_command_removes_the_file_when_it_is_done(tmp_path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == ["data.npz"]
     short = run_unseen(*command, "--budget", "0.000001")
-    assert f"With a larger --budget the same command goes on from {tmp_path / 'c'}." in short.out
+    assert f"With a larger --budget the same command resumes from {tmp_path / 'c'}." in short.out
     more = run_unseen(*command, "--budget", "600", "--json").json
     assert more["finished"]
     assert more["n_fits"] == run_unseen(*command, "--json").json["n_fits"]

@@ -48,7 +48,7 @@ def tuned_parameters(
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; the defaults are kept unless a setting beats them clearly. After
-    `budget` seconds the search for a method begins no fit. A search that was stopped goes on from
+    `budget` seconds the search for a method begins no fit. A search that was stopped resumes from
     `checkpoint`. `labels` are those of variants, or one method.
     """
     if tuning == "default":
@@ -57,9 +57,15 @@ def tuned_parameters(
         return _tuned_variants(labels, tuning, X, y, classes, seed, budget, checkpoint)
     (label,) = labels
     found = tune(
-        METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning],
-        random_state=seed, budget=budget, checkpoint=checkpoint,
-    )  # fmt: skip
+        METHODS[label](),
+        X,
+        y,
+        classes,
+        protocol=_PROTOCOLS[tuning],
+        random_state=seed,
+        budget=budget,
+        checkpoint=checkpoint,
+    )
     return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
@@ -78,9 +84,14 @@ def _tuned_variants(
     scored_by = {label: _scored_by(label, tuning) for label in labels}
     scored = list(dict.fromkeys(scored_by.values()))
     search = Search(
-        JLSE(), _settings_of_variants(scored, seed), scoring=SCORINGS[0], strategy="grid",
-        budget=budget, random_state=seed, n_defaults=len(scored),
-    )  # fmt: skip
+        JLSE(),
+        _settings_of_variants(scored, seed),
+        scoring=SCORINGS[0],
+        strategy="grid",
+        budget=budget,
+        random_state=seed,
+        n_defaults=len(scored),
+    )
     cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
     search_on(TrainingData.of(X, y, classes), search, cv, checkpoint=checkpoint)
     best = {}

@@ -53,7 +53,7 @@ COMMANDS = {
         "report",
         "Write one page with tables and figures of a model on a data set, or of a benchmark.",
     ),
-    "methods": ("about", "List the methods with their parameters, or tell all of one."),
+    "methods": ("about", "List the methods with their parameters, or describe one in full."),
     "datasets": (
         "datasets",
         "List the embedded data sets, and the published ones with where to get them.",

@@ -46,9 +46,13 @@ def precision_recall_grid(
     width, height = 1.68 * n_columns + 0.55, 1.62 * n_lines + 0.9
     figure = new_figure(width, height, look, layout="none")
     figure.subplots_adjust(
-        left=0.5 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 0.75 / height,
-        wspace=0.16, hspace=0.5,
-    )  # fmt: skip
+        left=0.5 / width,
+        right=1 - 0.15 / width,
+        bottom=0.5 / height,
+        top=1 - 0.75 / height,
+        wspace=0.16,
+        hspace=0.5,
+    )
     panels = figure.subplots(n_lines, n_columns, squeeze=False)
     for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
         for k, method in enumerate(curves):
@@ -64,9 +68,14 @@ def precision_recall_grid(
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
     legend(
-        figure, look, handles=panels.flat[0].lines, labels=[plain(m) for m in curves],
-        loc="upper center", ncols=len(curves), fontsize=9,
-    )  # fmt: skip
+        figure,
+        look,
+        handles=panels.flat[0].lines,
+        labels=[plain(m) for m in curves],
+        loc="upper center",
+        ncols=len(curves),
+        fontsize=9,
+    )
     style = {"color": look.ink, "fontsize": 9}
     figure.supxlabel("recall", y=0.02 / height, va="bottom", **style)
     figure.supylabel("precision", x=0.02 / width, ha="left", **style)
@@ -105,9 +114,14 @@ def seen_unseen_figure(
         axes.plot(_PERCENT * curve.unseen, _PERCENT * curve.seen, linewidth=2, label=label, **style)
         stands = chosen[name]
         axes.plot(
-            _PERCENT * stands.unseen, _PERCENT * stands.seen, "o", markersize=9,
-            color=style["color"], markeredgecolor=look.paper, markeredgewidth=1.5,
-        )  # fmt: skip
+            _PERCENT * stands.unseen,
+            _PERCENT * stands.seen,
+            "o",
+            markersize=9,
+            color=style["color"],
+            markeredgecolor=look.paper,
+            markeredgewidth=1.5,
+        )
     axes.set(xlim=(0, None), ylim=(0, None))
     tidy(axes, look)
     legend(axes, look, loc="lower left")

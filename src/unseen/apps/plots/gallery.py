@@ -53,9 +53,14 @@ def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT)
 
 def _strip(axes: Any, strip: Strip, left: float, top: float, described: bool, look: Look) -> None:
     axes.text(
-        left - 0.12, top + 0.5, _wrapped(strip.name), color=look.ink, fontsize=9, ha="right",
+        left - 0.12,
+        top + 0.5,
+        _wrapped(strip.name),
+        color=look.ink,
+        fontsize=9,
+        ha="right",
         va="center",
-    )  # fmt: skip
+    )
     if strip.description is not None:
         draw_picture(axes, strip.description, left, top)
     for k, (image, right) in enumerate(zip(strip.images, strip.right, strict=True)):
@@ -81,9 +86,14 @@ def _frame(axes: Any, x: float, y: float, right: bool, look: Look) -> None:
     axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor=colour, linewidth=width, zorder=3))
     if not right:
         axes.plot(
-            x + 0.9, y + 0.1, "X", color=look.wrong, markersize=9, markeredgecolor=look.paper,
+            x + 0.9,
+            y + 0.1,
+            "X",
+            color=look.wrong,
+            markersize=9,
+            markeredgecolor=look.paper,
             zorder=4,
-        )  # fmt: skip
+        )
 
 
 def _wrapped(name: str) -> str:

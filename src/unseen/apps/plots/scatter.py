@@ -87,9 +87,14 @@ def _panel(axes: Any, place: np.ndarray, labels: np.ndarray, names: Any, look: L
     for k, name in enumerate(names):
         mine = unit[labels == name]
         axes.scatter(
-            mine[:, 0], mine[:, 1], s=14, alpha=0.75, linewidths=0, rasterized=True,
+            mine[:, 0],
+            mine[:, 1],
+            s=14,
+            alpha=0.75,
+            linewidths=0,
+            rasterized=True,
             **mark_look(k, look),
-        )  # fmt: skip
+        )
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], facecolor=look.paper)
     for spine in axes.spines.values():
         spine.set_color(look.line)
@@ -106,9 +111,15 @@ def _badges(
         colour = mark_look(k, look)["color"]
         axes.plot(*np.transpose([middle, place]), color=look.ink, linewidth=0.6, zorder=4)
         axes.text(
-            *place, str(k + 1), fontsize=7, color=look.ink, ha="center", va="center", zorder=5,
+            *place,
+            str(k + 1),
+            fontsize=7,
+            color=look.ink,
+            ha="center",
+            va="center",
+            zorder=5,
             bbox={"boxstyle": "round,pad=0.18", "facecolor": look.paper, "edgecolor": colour},
-        )  # fmt: skip
+        )
 
 
 def spread_apart(
@@ -141,11 +152,21 @@ def _list(
 ) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], linestyle="", markersize=6, **mark_look(k, look))
-               for k in range(len(names))]  # fmt: skip
+    handles = [
+        Line2D([], [], linestyle="", markersize=6, **mark_look(k, look)) for k in range(len(names))
+    ]
     shown = [f"{k + 1} {plain(n, 26)}" if numbered else plain(n, 26) for k, n in enumerate(names)]
     figure.legend(
-        handles, shown, loc="upper center", bbox_to_anchor=(0.5, top), frameon=False,
-        ncols=min(_legend_columns(n_panels), len(names)), labelcolor=look.ink, fontsize=8,
-        handletextpad=0.2, columnspacing=1.2, labelspacing=0.35, borderpad=0.2,
-    )  # fmt: skip
+        handles,
+        shown,
+        loc="upper center",
+        bbox_to_anchor=(0.5, top),
+        frameon=False,
+        ncols=min(_legend_columns(n_panels), len(names)),
+        labelcolor=look.ink,
+        fontsize=8,
+        handletextpad=0.2,
+        columnspacing=1.2,
+        labelspacing=0.35,
+        borderpad=0.2,
+    )
