@@ -31,6 +31,7 @@ def lasting(path: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in r.items() if k not in CHANGING} for r in records]
 
 
+@pytest.mark.usefixtures("jobs_here")
 def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> None:
     done = run_unseen("bench", folder, "-m", "eszsl", "--trials", "2", "-o", tmp_path)
     assert done.code == 0, done.err

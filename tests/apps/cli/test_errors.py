@@ -341,7 +341,7 @@ def test_a_process_that_works(folder: Path, model_file: Path) -> None:
 
 def test_a_reader_that_has_gone_is_no_error() -> None:
     """As `head` goes when it has seen enough."""
-    command = [sys.executable, "-m", "unseen", "methods", "--json"]
+    command = [sys.executable, "-m", "unseen", "--help"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
