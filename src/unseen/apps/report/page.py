@@ -13,7 +13,7 @@ from typing import Any
 _NARROW = 480
 # So many strips of a gallery stand in two columns.
 _MANY = 12
-_STYLE = "\n" + files(__package__).joinpath("page.css").read_text("utf-8")
+_STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
 
 
 # By this a page tells what wrote it.
