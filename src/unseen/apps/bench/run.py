@@ -130,7 +130,7 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
     results = []
     for label, parameters in chosen.items():
         model = seeded(method("jlse" if label in LABELS else label), job.trial, parameters)
-        # What tells one fit from another: all parameters but those of test time.
+        # Fits differ in all parameters but those of test time.
         bound = without(plain_parameters(model), model.test_time_parameters)
         key = json.dumps(bound, default=str)
         if key not in fits:

@@ -135,13 +135,13 @@ def methods(
 
 def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    told = inspect.getdoc(kind) or ""
-    say(told)
+    shown = inspect.getdoc(kind) or ""
+    say(shown)
     for base in kind.__mro__[1:]:  # parameters that are documented where they are shared
-        missing = [name for name in kind().get_params(deep=False) if not _documents(told, name)]
+        missing = [name for name in kind().get_params(deep=False) if not _documents(shown, name)]
         text = _parameters_of(base) if missing else ""
         if any(_documents(text, name) for name in missing):
-            told += text
+            shown += text
             say(text)
     for name, part in kind._parts.items():
         for choice in part.classes:

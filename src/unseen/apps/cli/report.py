@@ -52,7 +52,7 @@ def report(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("report"),
     images: Annotated[
         Path | None,
-        typer.Option(help="A text file with the path of each row's picture, one a line."),
+        typer.Option(help="A text file with the path of each row's picture, one per line."),
     ] = None,
     explain: Annotated[
         list[str] | None,
@@ -141,7 +141,7 @@ def _with_images(dataset: ZeroShotDataset, images: Path | None) -> ZeroShotDatas
     if len(lines) != dataset.y.size:
         raise InputError(
             f"{images} has {len(lines):,} lines, the data set {dataset.y.size:,} rows: give the "
-            "path of each row's picture, one a line, and an empty line where there is none"
+            "path of each row's picture, one per line, and an empty line where there is none"
         )
     paths = [str(images.parent / line) if line else "" for line in lines]
     if not any(os.path.exists(path) for path in paths if path):

@@ -44,7 +44,7 @@ def tune(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="halving: after each split the better half of the settings stays; grid: all do."
+            help="halving: after each split the better half of the settings stays in; grid: all do."
         ),
     ] = None,
     budget: Annotated[
@@ -131,7 +131,7 @@ def _trial(t: Trial) -> dict[str, Any]:
 
 
 def _show_best(found: Tuning, name: str) -> None:
-    """The best settings and the default, one a line, or one a column where there are many
+    """The best settings and the default, one per line, or one a column where there are many
     parameters."""
     names = list(found.effects())
     wide = sum(map(len, names)) > _HEADER

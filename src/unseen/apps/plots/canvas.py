@@ -108,7 +108,7 @@ def svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-# By this a PNG file tells who made it.
+# The name of the maker in a PNG file.
 MAKER = "unseen"
 
 

@@ -19,7 +19,7 @@ def precision_recall_figure(
     average_precision: Mapping[str, float],
     look: Look = LIGHT,
 ) -> Any:
-    """One precision-recall curve a class, with its average precision in the legend."""
+    """One precision-recall curve per class, with its average precision in the legend."""
     # Small in inches, so that its letters are large enough on a telephone.
     figure = new_figure(4.2, 3.1 + 0.21 * len(curves), look)
     axes = figure.add_subplot(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.03))
@@ -36,7 +36,7 @@ def precision_recall_grid(
     average_precision: Mapping[str, Mapping[str, float]],
     look: Look = LIGHT,
 ) -> Any:
-    """A small panel a class, in it one curve a method; `curves[method][name]`.
+    """A small panel per class, in it one curve per method; `curves[method][name]`.
 
     Under the name of the class stand the average precisions, in the order of the methods.
     """
@@ -99,9 +99,9 @@ def seen_unseen_figure(
     chosen: Mapping[str, GeneralizedAccuracy],
     look: Look = LIGHT,
 ) -> Any:
-    """Accuracy on seen against unseen classes when they compete, one line a method.
+    """Accuracy on seen against unseen classes when they compete, one line per method.
 
-    A line runs over all numbers that could be taken off the scores of seen classes; the area under
+    A line runs over all numbers that could be subtracted from the scores of seen classes; the area under
     it is AUSUC. The mark is where the method stands as it is.
     """
     figure = new_figure(4.6, 4.2, look)
@@ -133,7 +133,7 @@ def sweep_figure(
     lines: Mapping[str, tuple[Sequence[Any], Sequence[float], Sequence[float]]],
     look: Look = LIGHT,
 ) -> Any:
-    """Accuracy against a parameter: one line a data set, a band of one standard deviation.
+    """Accuracy against a parameter: one line per data set, a band of one standard deviation.
 
     `lines` holds values of the parameter, means and deviations as shares. Numbers that span more
     than a factor of ten stand on a logarithmic axis, words side by side.

@@ -27,7 +27,7 @@ class Strip(NamedTuple):
 
 
 def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT) -> Any:
-    """A row of pictures a class: the description, then the rows that fit it best, in order.
+    """A row of pictures per class: the description, then the rows that fit it best, in order.
 
     A false return has a thick red frame and a cross. Many classes stand in two columns.
     """

@@ -49,7 +49,7 @@ def tsne_figure(
     names: Sequence[str],
     look: Look = LIGHT,
 ) -> Any:
-    """Points of rows (n x 2 a method), a colour and a shape for each class of `names`.
+    """Points of rows (n x 2 for each method), a colour and a shape for each class of `names`.
 
     More classes than ten have a number each, at the middle of their points and in the list below.
     """

@@ -159,7 +159,7 @@ def _body(result: DemoResult, folder: Path) -> str:
     caveat = (
         "Per-class top-1: the mean over the unseen digits of the share of their images that are "
         "named right. Seven classes are very few to learn from, and some digits differ in a single "
-        "segment, so results vary much between choices of the three unseen digits: the mean "
+        "segment, so results vary a lot between choices of the three unseen digits: the mean "
         f"of {len(SPLITS)} such splits is the honest summary."
     )
     goes_in = f"The description of a digit goes in, the {_TOP} images that fit it best come out."

@@ -22,7 +22,7 @@ from unseen.evaluation.protocols import Evaluation
 from unseen.support.parts import changed_parameters, plain_parameters, usual_parameters
 
 _FEW = 12
-# How many steps `write_model_report` tells of.
+# How many steps of progress `write_model_report` reports.
 SECTIONS = 13
 
 
@@ -69,7 +69,7 @@ def _sections(
     yield "Confusions", lambda: _confusions(found, folder)
     yield "By class", lambda: _by_class(found)
     yield "Embeddings", lambda: _embeddings(found, folder)
-    yield "Likeness of classes", lambda: _likeness(found, folder)
+    yield "Similarity of classes", lambda: _likeness(found, folder)
     yield "Seen and unseen classes", lambda: _generalized(found, folder)
     yield "Latent links", lambda: _links(found, pictures, explain, folder)
     yield "Training", lambda: "\n".join(publish(s, folder) for s in figures.objectives(found))

@@ -16,7 +16,7 @@ _MANY = 12
 _STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
 
 
-# By this a page tells what wrote it.
+# What shows that the library wrote a page.
 MAKER = '<meta name="generator" content="unseen">'
 
 
