@@ -101,8 +101,8 @@ def seen_unseen_figure(
 ) -> Any:
     """Accuracy on seen against unseen classes when they compete, one line per method.
 
-    A line runs over all numbers that could be subtracted from the scores of seen classes; the area under
-    it is AUSUC. The mark is where the method stands as it is.
+    A line runs over all numbers that could be subtracted from the scores of seen classes; the area
+    under it is AUSUC. The mark is where the method stands as it is.
     """
     figure = new_figure(4.6, 4.2, look)
     axes = figure.add_subplot(
