@@ -54,27 +54,18 @@ def tuned_parameters(
     if tuning == "default":
         return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
     if all(label in table_rows() for label in labels):
-        return _tuned_variants(labels, tuning, X, y, classes, seed, budget, checkpoint)
+        training = TrainingData.of(X, y, classes)
+        return _tuned_variants(labels, tuning, training, seed, budget, checkpoint)
     (label,) = labels
-    found = tune(
-        METHODS[label](),
-        X,
-        y,
-        classes,
-        protocol=_PROTOCOLS[tuning],
-        random_state=seed,
-        budget=budget,
-        checkpoint=checkpoint,
-    )
+    search = {"random_state": seed, "budget": budget, "checkpoint": checkpoint}
+    found = tune(METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning], **search)
     return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
 def _tuned_variants(
     labels: Sequence[str],
     tuning: str,
-    X: np.ndarray,
-    y: np.ndarray,
-    classes: Any,
+    training: TrainingData,
     seed: int,
     budget: float | None,
     checkpoint: Path | None,
@@ -93,7 +84,7 @@ def _tuned_variants(
         n_defaults=len(scored),
     )
     cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
-    search_on(TrainingData.of(X, y, classes), search, cv, checkpoint=checkpoint)
+    search_on(training, search, cv, checkpoint=checkpoint)
     best = {}
     for k, label in enumerate(scored):
         own = search.trials[k :: len(scored)]

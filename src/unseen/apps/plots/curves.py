@@ -45,14 +45,8 @@ def precision_recall_grid(
     n_lines = -(-len(names) // n_columns)
     width, height = 1.68 * n_columns + 0.55, 1.62 * n_lines + 0.9
     figure = new_figure(width, height, look, layout="none")
-    figure.subplots_adjust(
-        left=0.5 / width,
-        right=1 - 0.15 / width,
-        bottom=0.5 / height,
-        top=1 - 0.75 / height,
-        wspace=0.16,
-        hspace=0.5,
-    )
+    figure.subplots_adjust(left=0.5 / width, right=1 - 0.15 / width, wspace=0.16)
+    figure.subplots_adjust(bottom=0.5 / height, top=1 - 0.75 / height, hspace=0.5)
     panels = figure.subplots(n_lines, n_columns, squeeze=False)
     for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
         for k, method in enumerate(curves):
@@ -67,15 +61,8 @@ def precision_recall_grid(
         )
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
-    legend(
-        figure,
-        look,
-        handles=panels.flat[0].lines,
-        labels=[plain(m) for m in curves],
-        loc="upper center",
-        ncols=len(curves),
-        fontsize=9,
-    )
+    named = {"handles": panels.flat[0].lines, "labels": [plain(m) for m in curves]}
+    legend(figure, look, loc="upper center", ncols=len(curves), fontsize=9, **named)
     style = {"color": look.ink, "fontsize": 9}
     figure.supxlabel("recall", y=0.02 / height, va="bottom", **style)
     figure.supylabel("precision", x=0.02 / width, ha="left", **style)
@@ -112,16 +99,9 @@ def seen_unseen_figure(
         style = line_look(k, look)
         label = f"{plain(name)} (AUSUC {curve.ausuc:.3f})"
         axes.plot(_PERCENT * curve.unseen, _PERCENT * curve.seen, linewidth=2, label=label, **style)
-        stands = chosen[name]
-        axes.plot(
-            _PERCENT * stands.unseen,
-            _PERCENT * stands.seen,
-            "o",
-            markersize=9,
-            color=style["color"],
-            markeredgecolor=look.paper,
-            markeredgewidth=1.5,
-        )
+        stands = _PERCENT * chosen[name].unseen, _PERCENT * chosen[name].seen
+        mark = {"markeredgecolor": look.paper, "markeredgewidth": 1.5, "markersize": 9}
+        axes.plot(*stands, "o", color=style["color"], **mark)
     axes.set(xlim=(0, None), ylim=(0, None))
     tidy(axes, look)
     legend(axes, look, loc="lower left")

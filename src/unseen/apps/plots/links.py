@@ -114,14 +114,9 @@ def _lines(axes: Any, links: LatentLinks, left: np.ndarray, right: np.ndarray, l
     ease = along**2 * (3 - 2 * along)
     for a, b in np.argwhere(np.abs(links.terms) > 0.02 * largest):
         term = float(links.terms[a, b])
-        axes.plot(
-            3.5 + 2.1 * along,
-            left[a] + (right[b] - left[a]) * ease,
-            solid_capstyle="butt",
-            linewidth=9 * abs(term) / largest,
-            color=_sign_colour(term, look),
-            alpha=0.55,
-        )
+        height = left[a] + (right[b] - left[a]) * ease
+        style = {"linewidth": 9 * abs(term) / largest, "color": _sign_colour(term, look)}
+        axes.plot(3.5 + 2.1 * along, height, solid_capstyle="butt", alpha=0.55, **style)
 
 
 def _sign_colour(value: float, look: Look) -> str:
