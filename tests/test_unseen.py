@@ -44,7 +44,7 @@ def test_names_of_the_last_release_still_work_and_tell_their_new_place() -> None
 
 def test_the_import_loads_nothing_heavy() -> None:
     assert loaded_by("import unseen") == []
-    assert "sklearn" in loaded_by("from unseen import ESZSL"), "the check can fail"
+    assert loaded_by("import unseen, scipy") == ["scipy"], "the check can fail"
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from unseen.apps.bench import run as worker
 from unseen.apps.bench.jobs import Job
 from unseen.apps.bench.log import Log
 from unseen.apps.bench.run import run, run_job
 
+DATA = ("nosuch", "synthetic")
 
-def test_a_job_that_fails_says_why_and_leaves_the_others_alone(tmp_path: Path) -> None:
-    log, told = Log(tmp_path / "results.jsonl"), []
-    jobs = [Job("nosuch", method="eszsl"), Job("synthetic", method="eszsl")]
-    assert run(jobs, log, lambda job, number: told.append((job, number))) == {
-        jobs[0]: "nosuch does not exist; the data sets that come with unseen are 'digits', "
-        "'synthetic', and 'unseen datasets' lists the published ones that it reads"
-    }
-    assert told == [(jobs[0], 0), (jobs[1], 1)]
-    (found,) = log.records(job.key("eszsl") for job in jobs)
-    (here,) = run_job(jobs[1])
+
+def test_a_process_gives_what_the_job_gives_here(tmp_path: Path) -> None:
+    log, told, job = Log(tmp_path / "results.jsonl"), [], Job("synthetic", method="eszsl")
+    assert run([job], log, lambda job, number: told.append((job, number))) == {}
+    assert told == [(job, 0)]
+    (found,) = log.records([job.key("eszsl")])
+    (here,) = run_job(job)
     assert found["by_class"] == list(here["by_class"])
     assert found["peak_memory_mb"] is None or found["peak_memory_mb"] > 0
+
+
+def test_a_job_that_fails_says_why_and_leaves_the_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = worker._work(Job("nosuch"), tmp_path / "state")
+    assert str(reason).startswith("nosuch does not exist")
+
+    def failing(job: Job, state: Path) -> list[dict[str, Any]]:
+        if job.data == "nosuch":
+            raise worker.JobError("nosuch does not exist")
+        return run_job(job, state)
+
+    monkeypatch.setattr(worker, "_in_own_process", failing)
+    log, jobs = Log(tmp_path / "results.jsonl"), [Job(n, method="eszsl") for n in DATA]
+    assert run(jobs, log) == {jobs[0]: "nosuch does not exist"}
+    assert [r["data"] for r in log.records(job.key("eszsl") for job in jobs)] == ["synthetic"]
 
 
 def test_a_process_that_dies_is_a_failure_of_its_job(

@@ -316,6 +316,7 @@ def run_process(*arguments: object) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, capture_output=True, env=environment, check=False)
 
 
+@pytest.mark.slow
 def test_a_process_that_fails(folder: Path, model_file: Path) -> None:
     found = run_process("predict", model_file, folder.parent / "absent.npy")
     assert (found.returncode, found.stdout) == (1, b"")

@@ -96,7 +96,6 @@ def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
 
 def _work(job: Job, state: Path) -> list[dict[str, Any]] | str:
     """The results of a job, or one sentence on why there are none."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         return run_job(job, state)
     except InputError as error:
@@ -154,6 +153,7 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with redirect_stdout(sys.stderr):
         fields, place = json.loads(sys.argv[1])
         outcome = _work(Job(*fields), Path(place))
