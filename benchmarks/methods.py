@@ -4,7 +4,7 @@
 
 The published figures are per-class top-1 accuracies on CUB's proposed split with ResNet-101
 features, from Xian, Lampert, Schiele and Akata, "Zero-shot learning: a comprehensive evaluation of
-the good, the bad and the ugly", TPAMI 2019. A run that was stopped goes on where it was.
+the good, the bad and the ugly", TPAMI 2019. A run that was stopped resumes where it was.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLUMNS = (
 def measure(data: str, budget: float, log: Log) -> list[dict[str, Any]]:
     """One trial of every method that is installed."""
     jobs = plan([data], available(), trials=1, tuning="holdout", budget=budget)
-    failed = run(jobs, log, _tell)
+    failed = run(jobs, log, lambda job, done: _tell(job, done, len(jobs)))
     for job, reason in failed.items():
         sys.stderr.write(f"{job.method} failed: {reason}\n")
     return log.records(job.key(job.method) for job in jobs)

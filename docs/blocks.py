@@ -2,7 +2,7 @@
 
     python -m docs.blocks docs/own-data.md
 
-Blocks run in order in one empty folder, `python` ones go on from each other. What is printed takes
+Blocks run in order in one empty folder, `python` ones continue each other. What is printed takes
 the place of what the page shows: below each `$ command` of a `console` block, and in a `text` block
 that follows a `python` one. Times and memory, which differ from run to run, are left out.
 """

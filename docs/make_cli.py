@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from docs.blocks import empty_folder, fenced, shown
-from unseen.apps.cli import app
+from unseen.apps.cli import COMMANDS, command
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """# The command line
@@ -67,11 +65,11 @@ SHOWN: dict[str, list[str]] = {
 def page() -> str:
     """The page, with what the commands print now."""
     parts = [INTRODUCTION.format(config=CONFIG)]
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # pyright: ignore[reportAttributeAccessIssue]
     with empty_folder():
         _write_examples()
-        for name, command in commands.items():
-            parts += [f"## unseen {name}\n", _about(command), _options(command)]
+        for name in COMMANDS:
+            described = command(name)
+            parts += [f"## unseen {name}\n", _about(described), _options(described)]
             parts += [fenced("console", shown(f"$ {line}")) + "\n" for line in SHOWN.get(name, [])]
     return "\n".join(parts)
 

@@ -10,8 +10,10 @@ are made up, so that the best possible score is known: the ceiling.
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unseen import JLSE, cold_start, make_pairs
+from unseen import JLSE
 from unseen.apps.plots import pair_figure
+from unseen.datasets import make_pairs
+from unseen.evaluation import cold_start
 
 drugs, proteins = 50, 250
 data = make_pairs(drugs, proteins, known=0.5, positives=0.15)

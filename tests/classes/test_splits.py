@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unseen import ClassHoldout, InputError
+from unseen import InputError
+from unseen.classes import ClassHoldout
 
 
 @given(

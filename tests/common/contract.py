@@ -20,7 +20,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 import unseen
-from unseen import ClassHoldout, ClassTable, InputError, make_zero_shot
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.classes import ClassHoldout
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.evaluation.tuning.settings import is_range
 from unseen.support import threads

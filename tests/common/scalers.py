@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unseen import ClassScaler, RowScaler
+from unseen.rows import ClassScaler, RowScaler
 
 ROWS_AS_GIVEN: dict[str, Any] = {"row_scaler": RowScaler(unit_length=False, center=False)}
 AS_GIVEN: dict[str, Any] = {

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen import InputError, make_pairs
+from unseen import InputError
+from unseen.datasets import make_pairs
 from unseen.metrics import known_pairs, roc_auc
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +25,11 @@ def test_example(path: Path, tmp_path: Path) -> None:
     assert done.stdout.strip()
 
 
-def test_the_new_member_beats_chance(tmp_path: Path) -> None:
+def test_the_new_member_beats_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = next(path for path in EXAMPLES if path.stem == "new_member")
-    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True)
-    accuracy, chance = re.findall(r"\d\.\d+", done.stdout)[:2]
+    runpy.run_path(str(path), run_name="__main__")
+    accuracy, chance = re.findall(r"\d\.\d+", capsys.readouterr().out)[:2]
     assert float(accuracy) > float(chance) + 0.05

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen import ALE, ClassScaler, ClassTable, InputError, RowScaler, make_zero_shot
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.estimators import ALE
 from unseen.model.ranking import weighted_ranking
+from unseen.rows import ClassScaler, RowScaler
 from unseen.rows.scaling import unit_rows
 
 DATA = make_zero_shot(dtype=np.float64)

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 import unseen
 from tests.common.small import small_jlse, small_kernel_jlse
-from unseen import ESZSL, ClassTable, InputError, SSEReLU, ZeroShotDataset, make_zero_shot
-from unseen.estimators import calibration
+from unseen import ESZSL, ClassTable, InputError, ZeroShotDataset, make_zero_shot
+from unseen.estimators import SSEReLU, calibration
 from unseen.estimators.calibration import FEWEST_CLASSES
 from unseen.metrics import harmonic_mean, per_class_accuracy
 

@@ -7,8 +7,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tests.common.scalers import AS_GIVEN
-from unseen import ClassScaler, ClassTable, ConSE, InputError, make_zero_shot
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.estimators import ConSE
 from unseen.estimators.conse import keep_largest
+from unseen.rows import ClassScaler
 
 
 def test_equals_the_average_written_out() -> None:

@@ -8,7 +8,8 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from tests.common.scalers import ROWS_AS_GIVEN
-from unseen import DAP, ClassTable, InputError, make_zero_shot
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.estimators import DAP
 
 
 def test_equals_the_product_of_probabilities_written_out() -> None:

@@ -7,8 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tests.common.scalers import ROWS_AS_GIVEN
-from unseen import IAP, ClassTable, InputError, make_zero_shot
-from unseen.estimators import iap
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.estimators import IAP, iap
 
 
 def test_equals_the_sum_over_seen_classes_written_out() -> None:

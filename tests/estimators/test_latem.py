@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import unseen
-from unseen import ClassTable, DeViSE, InputError, LatEm, make_zero_shot
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.estimators import DeViSE, LatEm
 from unseen.model.ranking import sum_of_hinges
 from unseen.rows.scaling import unit_rows
 

@@ -14,8 +14,9 @@ import scipy.sparse
 import unseen
 from tests.common.small import small_jlse
 from tests.oracles import qp
-from unseen import JLSE, ClassTable, InputError, evaluate_pairs, make_pairs, make_zero_shot
-from unseen.datasets import PairDataset
+from unseen import JLSE, ClassTable, InputError, make_zero_shot
+from unseen.datasets import PairDataset, make_pairs
+from unseen.evaluation import evaluate_pairs
 from unseen.inference.embedding import AwayScorer
 from unseen.inference.scorer import Scorer
 

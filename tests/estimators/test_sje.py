@@ -10,7 +10,8 @@ import scipy.optimize
 
 import unseen
 from tests.common.scalers import NOT_CENTRED
-from unseen import SJE, ClassTable, InputError, make_zero_shot
+from unseen import ClassTable, InputError, make_zero_shot
+from unseen.estimators import SJE
 from unseen.estimators.sje import simplex_grid
 from unseen.rows.scaling import unit_rows
 

@@ -19,18 +19,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from unseen import (
-    ESZSL,
-    ClassTable,
-    InputError,
-    ZeroShotDataset,
-    cold_start,
-    evaluate,
-    evaluate_pairs,
-    make_pairs,
-    make_zero_shot,
-)
+from unseen import ESZSL, ClassTable, InputError, ZeroShotDataset, evaluate, make_zero_shot
+from unseen.datasets import make_pairs
 from unseen.estimators import METHODS, ZeroShotClassifier, available
+from unseen.evaluation import cold_start, evaluate_pairs
 from unseen.pairs.splits import cold_start_splits
 
 

@@ -18,7 +18,8 @@ import pytest
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import options, write_data
 from tests.common.small import small_jlse, small_kernel_jlse
-from unseen import JLSE, ClassTable, InputError, make_pairs, make_zero_shot
+from unseen import JLSE, ClassTable, InputError, make_zero_shot
+from unseen.datasets import make_pairs
 from unseen.estimators import METHODS, available
 from unseen.storage import checkpoint as module
 from unseen.storage.checkpoint import Checkpoint, remove
@@ -320,7 +321,7 @@ def test_the_command_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> No
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert f"Stopped; the same command goes on from {path}" in err
+    assert f"Stopped; the same command resumes from {path}" in err
     assert "Traceback" not in err
     assert path.exists()
     assert not (tmp_path / "m").exists()

@@ -20,8 +20,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import unseen
-from unseen import ESZSL, ClassScaler, ClassTable, InputError, RowScaler, make_zero_shot
+from unseen import ESZSL, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, ZeroShotClassifier, available
+from unseen.rows import ClassScaler, RowScaler
 from unseen.storage.models import FORMAT
 from unseen.support.parts import Part
 

@@ -12,19 +12,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import unseen
-from unseen import (
-    COSTA,
-    DAP,
-    ESZSL,
-    JLSE,
-    ClassHoldout,
-    ClassScaler,
-    InputError,
-    RowScaler,
-    tune,
-)
-from unseen.estimators import METHODS, available
+from unseen import COSTA, ESZSL, JLSE, InputError, tune
+from unseen.classes import ClassHoldout
+from unseen.estimators import DAP, METHODS, available
 from unseen.evaluation.tuning.settings import fit_key
+from unseen.rows import ClassScaler, RowScaler
 from unseen.support.parts import (
     Composite,
     Part,

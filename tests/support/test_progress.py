@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from unseen import ALE, JLSE, ZeroShotDataset, make_zero_shot
-from unseen.estimators import SSEReLU
+from unseen import JLSE, ZeroShotDataset, make_zero_shot
+from unseen.estimators import ALE, SSEReLU
 from unseen.support.progress import listening, tell
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1

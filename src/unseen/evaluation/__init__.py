@@ -1,1 +1,21 @@
 """How good a model is: protocols and tuning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unseen.support.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from unseen.evaluation.protocols import cold_start, evaluate, evaluate_pairs
+    from unseen.evaluation.tuning import tune
+
+__all__ = ["cold_start", "evaluate", "evaluate_pairs", "tune"]
+
+_PLACES = {
+    "cold_start": "unseen.evaluation.protocols",
+    "evaluate": "unseen.evaluation.protocols",
+    "evaluate_pairs": "unseen.evaluation.protocols",
+    "tune": "unseen.evaluation.tuning",
+}
+__getattr__, __dir__ = lazy_names(__name__, _PLACES)

@@ -31,6 +31,7 @@ def lasting(path: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in r.items() if k not in CHANGING} for r in records]
 
 
+@pytest.mark.usefixtures("jobs_here")
 def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> None:
     done = run_unseen("bench", folder, "-m", "eszsl", "--trials", "2", "-o", tmp_path)
     assert done.code == 0, done.err
@@ -109,7 +110,7 @@ def workers_of(process_id: int) -> list[int]:
     listed = subprocess.run(
         ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(process_id)], capture_output=True, text=True
     ).stdout.splitlines()
-    return [int(line.split()[0]) for line in listed if "spawn_main" in line]
+    return [int(line.split()[0]) for line in listed if "unseen.apps.bench.run" in line]
 
 
 @pytest.mark.slow
@@ -151,7 +152,7 @@ def test_an_interrupted_bench_keeps_what_is_done_and_ends_quietly(
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert f"Stopped; the same command goes on from {tmp_path / 'results.jsonl'}" in err
+    assert f"Stopped; the same command resumes from {tmp_path / 'results.jsonl'}" in err
     assert not workers_of(process.pid)
     kept = lasting(tmp_path / "results.jsonl")
     n_kept = len(kept)

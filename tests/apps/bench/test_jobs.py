@@ -11,7 +11,8 @@ import pytest
 
 from tests.common.birds import make_folder
 from unseen import ESZSL, JLSE, InputError, evaluate, read_dataset
-from unseen.apps.bench.jobs import Job, opened, plan, run_job
+from unseen.apps.bench.jobs import Job, opened, plan
+from unseen.apps.bench.run import run_job
 from unseen.apps.bench.variants import NUMERALS, PAIRWISE
 from unseen.support.parts import built
 
@@ -43,16 +44,25 @@ def test_a_trial_is_the_seed_of_the_model(folder: str) -> None:
     assert found["per_class_accuracy"] == evaluate(model, data).per_class_accuracy
 
 
-def test_the_variants_are_eight_results_of_one_job(folder: str) -> None:
-    found = run_job(job(folder, "variants"))
+@pytest.fixture(scope="module")
+def variants(folder: str) -> list[dict[str, Any]]:
+    return run_job(job(folder, "variants"))
+
+
+def test_the_variants_are_eight_results_of_one_job(
+    folder: str, variants: list[dict[str, Any]]
+) -> None:
+    found = variants
     assert [r["method"] for r in found] == list(NUMERALS)
     assert len({r["key"] for r in found}) == 8
     assert [r["method"] for r in run_job(job(folder, "algorithm-3"))] == list(PAIRWISE)
 
 
-def test_variants_that_share_a_fit_score_as_if_they_did_not(folder: str) -> None:
+def test_variants_that_share_a_fit_score_as_if_they_did_not(
+    folder: str, variants: list[dict[str, Any]]
+) -> None:
     data = read_dataset(folder)
-    for result in run_job(job(folder, "variants")):
+    for result in variants:
         model = built(JLSE, result["parameters"])
         model.fit(*data.training_set(), classes=data.classes)
         assert result["per_class_accuracy"] == evaluate(model, data).per_class_accuracy

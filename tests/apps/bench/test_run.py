@@ -1,66 +1,54 @@
-"""Jobs in processes of their own: what Ctrl-C does while one starts."""
+"""Jobs in processes of their own: what comes back when one fails or dies."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
-import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from unseen.apps.bench.run import holding_interrupts
+from unseen.apps.bench import run as worker
+from unseen.apps.bench.jobs import Job
+from unseen.apps.bench.log import Log
+from unseen.apps.bench.run import run, run_job
+
+DATA = ("nosuch", "synthetic")
 
 
-def test_an_interrupt_while_a_worker_starts_is_not_lost() -> None:
-    seen = []
-
-    def start() -> None:
-        with holding_interrupts():
-            os.kill(os.getpid(), signal.SIGINT)
-            seen.append("the rest of the block")
-
-    with pytest.raises(KeyboardInterrupt):
-        start()
-    assert seen == ["the rest of the block"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def test_a_process_gives_what_the_job_gives_here(tmp_path: Path) -> None:
+    log, told, job = Log(tmp_path / "results.jsonl"), [], Job("synthetic", method="eszsl")
+    assert run([job], log, lambda job, number: told.append((job, number))) == {}
+    assert told == [(job, 0)]
+    (found,) = log.records([job.key("eszsl")])
+    (here,) = run_job(job)
+    assert found["by_class"] == list(here["by_class"])
+    assert found["peak_memory_mb"] is None or found["peak_memory_mb"] > 0
 
 
-def test_an_interrupt_that_comes_to_another_thread_is_not_lost() -> None:
-    """A thread begun before has no mask; the one that redraws progress is such a thread."""
-    go, done = threading.Event(), threading.Event()
+def test_a_job_that_fails_says_why_and_leaves_the_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = worker._work(Job("nosuch"), tmp_path / "state")
+    assert str(reason).startswith("nosuch does not exist")
 
-    def interrupt() -> None:
-        go.wait()
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-        done.set()
+    def failing(job: Job, state: Path) -> list[dict[str, Any]]:
+        if job.data == "nosuch":
+            raise worker.JobError("nosuch does not exist")
+        return run_job(job, state)
 
-    def start() -> None:
-        with holding_interrupts():
-            go.set()
-            assert done.wait(10)
-
-    threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        start()
+    monkeypatch.setattr(worker, "_in_own_process", failing)
+    log, jobs = Log(tmp_path / "results.jsonl"), [Job(n, method="eszsl") for n in DATA]
+    assert run(jobs, log) == {jobs[0]: "nosuch does not exist"}
+    assert [r["data"] for r in log.records(job.key("eszsl") for job in jobs)] == ["synthetic"]
 
 
-def test_a_block_that_fails_fails_as_before() -> None:
-    with pytest.raises(OSError, match="no memory"), holding_interrupts():
-        raise OSError("no memory")
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to read signal masks from")
-def test_what_is_started_meanwhile_leaves_ctrl_c_to_us() -> None:
-    show = [sys.executable, "-c", "print(open('/proc/self/status').read())"]
-    with holding_interrupts():
-        inside = subprocess.run(show, capture_output=True, text=True, check=True).stdout
-    after = subprocess.run(show, capture_output=True, text=True, check=True).stdout
-    assert [_blocks_interrupts(status) for status in (inside, after)] == [True, False]
-
-
-def _blocks_interrupts(status: str) -> bool:
-    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk"))
-    return bool(int(mask, 16) >> (signal.SIGINT - 1) & 1)
+def test_a_process_that_dies_is_a_failure_of_its_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = tmp_path / "python"
+    killed.write_text("#!/bin/sh\nkill -9 $$\n")
+    killed.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(killed))
+    (reason,) = run([Job("digits")], Log(tmp_path / "results.jsonl")).values()
+    assert reason == "its process ended with code -9, as it does when memory runs out"

@@ -18,17 +18,12 @@ import pytest
 import unseen
 from tests.common.birds import SEEN, UNSEEN, write_classes
 from tests.common.command import BY_ESZSL, Outcome, assert_one_sentence, run_unseen
-from unseen import ESZSL, ClassTable, RowScaler, evaluate, load_digits_zero_shot, make_zero_shot
-from unseen.apps.cli import main
+from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
+from unseen.apps.cli import COMMANDS, command, main
 from unseen.apps.cli import tune as tune_command
 from unseen.apps.cli.output import show, show_json
+from unseen.rows import RowScaler
 from unseen.support.parts import plain_parameters
-
-COMMANDS = [
-    "demo", "check", "fit", "tune", "predict", "retrieve", "explain", "evaluate", "bench", "sweep",
-    "methods", "datasets",
-]  # fmt: skip
-
 
 # -- help and lists -----------------------------------------------------------------------------
 
@@ -36,16 +31,18 @@ COMMANDS = [
 def test_without_arguments_the_commands_are_listed() -> None:
     outcome = run_unseen()
     assert outcome.code == 2
-    for command in COMMANDS:
-        assert command in outcome.out + outcome.err
+    for name in COMMANDS:
+        assert name in outcome.out + outcome.err
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str) -> None:
-    outcome = run_unseen(command, "--help")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    outcome = run_unseen(name, "--help")
     assert (outcome.code, outcome.err) == (0, "")
-    assert f"unseen {command}" in outcome.out
-    assert outcome.out == run_unseen(command, "-h").out
+    assert f"unseen {name}" in outcome.out
+    assert outcome.out == run_unseen(name, "-h").out
+    _, summary = COMMANDS[name]
+    assert command(name).help.partition("\n\n")[0] == summary, "in the list of commands"
 
 
 def test_version() -> None:

@@ -103,6 +103,7 @@ def test_a_table_that_is_read_stays_though_it_looks_like_a_result(
     assert (data / "features.csv").read_bytes() == read
 
 
+@pytest.mark.usefixtures("blank_figures", "jobs_here")
 @pytest.mark.parametrize("name", ["tables.md", "tables.html", "index.html"])
 def test_pages_replace_pages_of_the_library_alone(
     folder: Path, model_file: Path, tmp_path: Path, name: str

@@ -51,6 +51,7 @@ def test_the_default_stands_beside_the_winner(folder: Path, row_penalty: float) 
 
 def test_drawn_settings_are_told(folder: Path) -> None:
     options = ["--method", "jlse", "--settings", 8, "--splits", 2, "--set", "n_target_atoms=8"]
+    options += ["--set", "training__max_iter=0"]
     found = run_unseen("tune", folder, *options, "--json").json
     assert len(found["trials"]) == 8
     assert found["default"]["splits"] == 2
@@ -62,7 +63,7 @@ def test_drawn_settings_are_told(folder: Path) -> None:
     low, high = found["effects"]["source_fit"][0]["value"]
     assert f"{low:g} to {high:g}" in shown
     kept = "" if found["kept_default"] else f" --set source_fit={found['best']['source_fit']}"
-    assert f"--method jlse --set n_target_atoms=8{kept}" in shown
+    assert f"--method jlse --set n_target_atoms=8 --set training__max_iter=0{kept}" in shown
 
 
 def test_parameters_of_parts_are_set_and_told(folder: Path, tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_tuning_tells_what_it_learned(folder: Path) -> None:
     data = unseen.read_dataset(folder)
     tuning = unseen.tune(
         ESZSL(), *data.training_set(), classes=data.classes,
-        protocol="paper", cv=unseen.ClassHoldout(2, 2), n_settings=12, strategy="grid",
+        protocol="paper", cv=unseen.classes.ClassHoldout(2, 2), n_settings=12, strategy="grid",
     )  # fmt: skip
     assert [t["scores"] for t in found["trials"]] == [list(t.scores) for t in tuning.trials]
     assert (found["strategy"], found["n_fits"], found["finished"]) == ("grid", 24, True)

@@ -17,9 +17,10 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
 from tests.common.command import Outcome, assert_one_sentence, run_unseen
 from tests.common.html import Page, assert_loads_nothing
-from unseen import digit_splits, load_digits_zero_shot, metrics
+from unseen import load_digits_zero_shot, metrics
 from unseen.apps.plots import precision_recall_figure
 from unseen.apps.report import demo, page
+from unseen.datasets import digit_splits
 from unseen.estimators import METHODS
 
 SPLITS = demo.SPLITS

@@ -114,6 +114,7 @@ def test_it_can_be_repeated(made: Made) -> None:
     assert " --set training__max_iter=4 " in command
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_model_of_other_data_is_told_and_old_figures_go(made: Made, tmp_path: Path) -> None:
     """The second report into a folder leaves of the first no figure, and the user's files alone."""
     data = make_folder(tmp_path / "more birds")
@@ -158,6 +159,7 @@ def test_progress_is_on_standard_error(made: Made) -> None:
     assert "t-SNE of 21 rows, JLSE" in made.outcome.err
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_json(made: Made, tmp_path: Path) -> None:
     args = ("report", made.models[1], made.data, "-o", tmp_path, "--tsne-rows", 0, "--json")
     outcome = run_unseen(*args)
@@ -171,6 +173,7 @@ def test_json(made: Made, tmp_path: Path) -> None:
 # -- pictures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_the_gallery_shows_the_pictures_of_the_rows(made: Made, tmp_path: Path) -> None:
     for k in range(77):
         imsave(tmp_path / f"{k}.png", np.full((200, 100, 3), k / 77))
@@ -265,6 +268,7 @@ def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monkey
 # -- results of a benchmark ---------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("blank_figures", "jobs_here")
 def test_a_run_has_its_tables_sweeps_and_commands(made: Made, tmp_path: Path) -> None:
     run = tmp_path / "run"
     args: list[Any] = [made.data, "-m", "eszsl", "--trials", "2", "-o", run]

@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from tests.common.small import fit_jlse, small_jlse
-from unseen import ESZSL, JLSE, ClassHoldout, ClassTable, KernelJLSE, load, make_zero_shot
+from unseen import ESZSL, JLSE, ClassTable, KernelJLSE, load, make_zero_shot
+from unseen.classes import ClassHoldout
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import DataFit
 from unseen.metrics import mean_average_precision, per_class_accuracy

@@ -11,12 +11,13 @@ import pytest
 
 from tests.common.small import fit_jlse, small_jlse
 from tests.oracles.joint import loss_of, objective, scaled_rows
-from unseen import JLSE, KernelJLSE, RowScaler
+from unseen import JLSE, KernelJLSE
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
 from unseen.model.objective import Codes
 from unseen.model.terms import minus_log_p_B
+from unseen.rows import RowScaler
 from unseen.rows.training import TrainingRows
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unseen import ESZSL, ClassHoldout, tune
+from unseen import ESZSL, tune
+from unseen.classes import ClassHoldout
 from unseen.evaluation.tuning import Trial, choose
 
 SCORES = st.lists(st.floats(0, 1), min_size=5, max_size=5)

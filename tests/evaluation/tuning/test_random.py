@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy.stats import loguniform, randint, uniform
 
 from tests.evaluation.tuning.spies import SMALL, Counted, Spy
-from unseen import ESZSL, JLSE, ClassHoldout, KernelJLSE, tune
+from unseen import ESZSL, JLSE, KernelJLSE, tune
+from unseen.classes import ClassHoldout
 from unseen.evaluation.tuning import Range, Trial
 from unseen.evaluation.tuning.results import effects_of
 from unseen.evaluation.tuning.settings import described, is_range, settings_of

@@ -12,8 +12,10 @@ from joblib import parallel_config
 
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import write_data
-from unseen import ESZSL, ClassHoldout, InputError, RowScaler, make_zero_shot, tune
+from unseen import ESZSL, InputError, make_zero_shot, tune
+from unseen.classes import ClassHoldout
 from unseen.evaluation.tuning import Tuning
+from unseen.rows import RowScaler
 from unseen.storage import tensors
 from unseen.storage.checkpoint import KIND, Checkpoint, remove
 from unseen.storage.values import decode
@@ -174,7 +176,7 @@ def test_the_command_removes_the_file_when_it_is_done(tmp_path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == ["data.npz"]
     short = run_unseen(*command, "--budget", "0.000001")
-    assert f"With a larger --budget the same command goes on from {tmp_path / 'c'}." in short.out
+    assert f"With a larger --budget the same command resumes from {tmp_path / 'c'}." in short.out
     more = run_unseen(*command, "--budget", "600", "--json").json
     assert more["finished"]
     assert more["n_fits"] == run_unseen(*command, "--json").json["n_fits"]

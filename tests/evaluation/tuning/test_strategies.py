@@ -15,7 +15,8 @@ from joblib import parallel_config
 from sklearn.base import clone
 
 from tests.evaluation.tuning.spies import SMALL, TEST_TIME_GRID, Clock, Counted, Spy, Uneven
-from unseen import ESZSL, JLSE, ClassHoldout, tune
+from unseen import ESZSL, JLSE, tune
+from unseen.classes import ClassHoldout
 from unseen.evaluation.tuning import Trial, Tuning
 from unseen.evaluation.tuning.results import best_first
 from unseen.evaluation.tuning.search import Search, Split

@@ -16,9 +16,11 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 
 from tests.evaluation.tuning.spies import GRID, Spy, Uneven
-from unseen import ESZSL, ClassHoldout, ClassTable, InputError, RowScaler, tune
+from unseen import ESZSL, ClassTable, InputError, tune
+from unseen.classes import ClassHoldout
 from unseen.evaluation.tuning import Trial, Tuning
 from unseen.evaluation.tuning.progress import Progress, describe, reporter
+from unseen.rows import RowScaler
 
 # -- beside scikit-learn ------------------------------------------------------------------------
 

@@ -1,10 +1,11 @@
-"""Results as JSON lines: one line a method and trial, written whole, never changed."""
+"""Results as JSON lines: one line per method and trial, written whole, never changed."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from unseen.files import checked_path
 
 
 class Log:
-    """A file of results that a run can be killed on at any time and taken up again.
+    """A file of results; a run that writes to it can be killed at any time and resumed.
 
     Lines are added in one write that reaches the disk before the next piece of work begins; a line
     that was cut off is dropped when the file is opened again. If a line comes twice, the later one
@@ -22,48 +23,45 @@ class Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._records: dict[str, dict[str, Any]] = {}
-        if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        content = self.path.read_bytes()
-        self._records = _parsed(content, self.path)
+        content = path.read_bytes() if path.exists() else b""
+        self._records = _parsed(content, path)
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
-            os.truncate(self.path, whole)
+            os.truncate(path, whole)
 
     def __contains__(self, key: str) -> bool:
         return key in self._records
 
-    def holds(self, key: str, sources: dict[str, str]) -> bool:
+    def holds(self, key: str, sources: dict[str, str] | None) -> bool:
         """Whether the result of a key is there, from data with these checksums."""
-        return key in self and self._records[key].get("sources") == sources
+        return key in self and self._records[key].get("sources", {}) == sources
 
     def records(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """The records of these keys that are there, in their order."""
-        return [self._records[key] for key in keys if key in self._records]
+        return [self._records[key] for key in keys if key in self]
 
     def folder(self) -> Path:
         """The folder of the file, which is made."""
-        try:
+        with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
         return self.path.parent
 
     def append(self, records: Sequence[dict[str, Any]]) -> None:
         """Add lines, all or none."""
         text = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
         self.folder()
+        with self._writing(), self.path.open("ab") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self._records |= {record["key"]: record for record in records}
+
+    @contextmanager
+    def _writing(self) -> Any:
         try:
-            with self.path.open("ab") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
+            yield
         except OSError as error:
             raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
-        self._records |= {record["key"]: record for record in records}
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""Peak memory of a piece of work, where the system tells it (Linux)."""
+"""Peak memory of a piece of work, where the system reports it (Linux)."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,10 @@ from typing import Any
 
 def with_peak(work: Callable[[], Any]) -> tuple[Any, float | None]:
     """What `work` returns, and by how many MB the peak rose above what was taken before."""
-    _give_back()
+    # Memory that earlier work has freed goes back to the system; else it would count as taken.
+    gc.collect()
+    with suppress(AttributeError, OSError):  # C libraries other than glibc
+        ctypes.CDLL(None).malloc_trim(0)
     before = resident("VmRSS")
     try:
         Path("/proc/self/clear_refs").write_text("5")  # starts the peak anew
@@ -23,20 +27,11 @@ def with_peak(work: Callable[[], Any]) -> tuple[Any, float | None]:
     return result, None if before is None or peak is None else max(peak - before, 0.0)
 
 
-def _give_back() -> None:
-    """Return to the system what earlier work has freed; else it would count as taken before."""
-    gc.collect()
-    with suppress(AttributeError, OSError):  # other C libraries than glibc
-        ctypes.CDLL(None).malloc_trim(0)
-
-
 def resident(field: str) -> float | None:
     """Resident memory of this process in MB, now (VmRSS) or at its peak (VmHWM)."""
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
+        status = Path("/proc/self/status").read_text()
     except OSError:
         return None
-    for line in lines:
-        if line.startswith(field):
-            return int(line.split()[1]) / 1024
-    return None
+    found = re.search(rf"^{field}:\s+(\d+)", status, re.MULTILINE)
+    return None if found is None else int(found[1]) / 1024

@@ -17,6 +17,9 @@ class Published(NamedTuple):
         return f"{self.mean:.1f}" + ("" if self.deviation is None else f" ± {self.deviation:.1f}")
 
 
+PaperTable = dict[str, dict[str, Published]]
+
+
 def _line(*values: tuple[float, float] | float | None) -> dict[str, Published]:
     """Values of one method on the data sets, in their order above."""
     found = {}
@@ -48,10 +51,17 @@ RETRIEVAL = {
 }
 # Average precision of each unseen class of AwA, the paper's own method.
 AWA_BY_CLASS = {
-    "chimpanzee": 91.75, "giant+panda": 94.06, "leopard": 91.09, "persian+cat": 76.95,
-    "pig": 33.00, "hippopotamus": 84.85, "humpback+whale": 95.13, "raccoon": 47.05, "rat": 34.58,
+    "chimpanzee": 91.75,
+    "giant+panda": 94.06,
+    "leopard": 91.09,
+    "persian+cat": 76.95,
+    "pig": 33.00,
+    "hippopotamus": 84.85,
+    "humpback+whale": 95.13,
+    "raccoon": 47.05,
+    "rat": 34.58,
     "seal": 28.18,
-}  # fmt: skip
+}
 # The whole method under the names it goes by in a benchmark.
 _SAME = {"jlse": "(viii)"}
 
@@ -62,6 +72,6 @@ def benchmark(data: str) -> str | None:
     return name if name in DATA else None
 
 
-def paper_value(table: dict[str, dict[str, Published]], method: str, name: str) -> Published | None:
+def paper_value(table: PaperTable, method: str, name: str) -> Published | None:
     """The paper's number for a method on one of its data sets, or None."""
     return table.get(_SAME.get(method, method), {}).get(name)

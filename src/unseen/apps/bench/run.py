@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import functools
+import json
 import os
-import signal
+import subprocess
+import sys
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from unseen.apps.bench.jobs import Job, run_job, sources
+from unseen.apps.bench.jobs import Job, opened, seeded
 from unseen.apps.bench.log import Log
+from unseen.apps.bench.memory import with_peak
+from unseen.apps.bench.tuned import tuned_parameters
+from unseen.apps.bench.variants import LABELS
+from unseen.apps.report.provenance import provenance, sources
 from unseen.datasets import open_dataset
 from unseen.errors import InputError
+from unseen.estimators import ZeroShotClassifier, method
+from unseen.evaluation.protocols import evaluate
 from unseen.storage import checkpoint
+from unseen.support.parts import changed_parameters, plain_parameters, without
 
-Progress = Callable[[Job, int, int], None]
 
-
-def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict[Job, str]:
+def run(
+    jobs: Sequence[Job], log: Log, progress: Callable[[Job, int], None] = lambda job, done: None
+) -> dict[Job, str]:
     """Run the jobs whose results the log does not have yet; what failed, with its reason.
 
     A result of data whose files have changed since is no result: its job is run again.
 
     A process of its own gives each job a fresh memory, so that its peak is that of its method
     alone. A job that fails does not stop the others, and is tried again by the next run. The search
-    for parameters of a job that was stopped goes on from a file beside the log.
+    for parameters of a job that was stopped resumes from a file beside the log.
     """
     failed = {}
-    known = _Known(log)
+    present = functools.cache(_present_sources)
     for number, job in enumerate(jobs):
-        state = log.folder() / f"{job.key(job.labels[0])}.checkpoint"
-        if known.has_results(job):
+        keys = [job.key(label) for label in job.labels]
+        state = log.folder() / f"{keys[0]}.checkpoint"
+        known = all(key in log for key in keys)
+        if known and all(log.holds(key, present(job.data, job.split)) for key in keys):
             checkpoint.remove(state)
             continue
-        if progress is not None:
-            progress(job, number, len(jobs))
+        progress(job, number)
         try:
             log.append(_in_own_process(job, state))
             checkpoint.remove(state)
@@ -49,28 +58,12 @@ def run(jobs: Sequence[Job], log: Log, progress: Progress | None = None) -> dict
     return failed
 
 
-class _Known:
-    """Which results are in the log and of the data as they are now; each data set is read once."""
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._sources: dict[tuple[str, str], dict[str, str]] = {}
-
-    def has_results(self, job: Job) -> bool:
-        keys = [job.key(label) for label in job.labels]
-        if not all(key in self._log for key in keys):
-            return False
-        try:
-            found = self._of(job)
-        except Exception:  # the job will say what is wrong
-            return False
-        return all(self._log.holds(key, found) for key in keys)
-
-    def _of(self, job: Job) -> dict[str, str]:
-        place = job.data, job.split
-        if place not in self._sources:
-            self._sources[place] = sources(open_dataset(job.data, job.split or None))
-        return self._sources[place]
+def _present_sources(data: str, split: str) -> dict[str, str] | None:
+    """Checksums of a data set as it is now, None if it cannot be read: its job will say why."""
+    try:
+        return sources(open_dataset(data, split or None))
+    except Exception:
+        return None
 
 
 class JobError(RuntimeError):
@@ -78,73 +71,90 @@ class JobError(RuntimeError):
 
 
 def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    watched, kept = context.Pipe(duplex=False)
-    worker = context.Process(target=_work, args=(job, state, theirs, watched), daemon=True)
-    try:
-        with holding_interrupts():
-            worker.start()
-        theirs.close()
-        watched.close()
-        outcome = ours.recv()
-    except EOFError:
-        worker.join()
+    # In a session of its own it is not reached by the Ctrl-C of our terminal, which is for us.
+    with subprocess.Popen(
+        [sys.executable, "-m", __name__, json.dumps([job, str(state)])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as worker:
+        try:
+            assert worker.stdout is not None
+            answer = worker.stdout.read()
+        except BaseException:
+            worker.kill()
+            raise
+    if worker.returncode:
         raise JobError(
-            f"its process ended with code {worker.exitcode}, as it does when memory runs out"
-        ) from None
-    except BaseException:
-        if worker.is_alive():
-            worker.terminate()
-        raise
-    finally:
-        ours.close()
-        kept.close()
-    worker.join()
+            f"its process ended with code {worker.returncode}, as it does when memory runs out"
+        )
+    outcome = json.loads(answer)
     if isinstance(outcome, str):
         raise JobError(outcome)
     return outcome
 
 
-@contextmanager
-def holding_interrupts() -> Iterator[None]:
-    """Ctrl-C in here waits for the end, and never comes to a process that is started in here.
-
-    It reaches every process of a terminal. A worker inherits the mask and so leaves it to us; we
-    must not lose it meanwhile, whichever of our threads it comes to.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # its start would lift the mask
-    held: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if held:
-            signal.raise_signal(signal.SIGINT)
-
-
-def _work(job: Job, state: Path, connection: Connection, watched: Connection) -> None:
+def _work(job: Job, state: Path) -> list[dict[str, Any]] | str:
     """The results of a job, or one sentence on why there are none."""
-    threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
     try:
-        connection.send(run_job(job, state))
+        return run_job(job, state)
     except InputError as error:
-        connection.send(str(error))
+        return str(error)
     except Exception as error:
         traceback.print_exc()
-        connection.send(f"{type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}"
 
 
-def _end_with_parent(watched: Connection) -> None:
+def _end_with_parent() -> None:
     """A parent that was killed says nothing, but its end of the pipe closes."""
-    try:
-        watched.recv()
-    except (EOFError, OSError):
-        os._exit(1)
+    os.read(0, 1)
+    os._exit(1)
+
+
+def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
+    """The results of one job, ready for the log; nothing of the unseen rows is used in training.
+
+    Methods of the job that differ only at test time share a fit, its time and its memory. Where
+    seen and unseen classes compete, what seen ones lose is learned after the fit. The search for
+    parameters keeps its state in a file.
+    """
+    data = opened(job)
+    X, y = data.training_set()
+    chosen, seconds = tuned_parameters(
+        job.labels, job.tuning, X, y, data.classes, job.trial, job.budget or None, state
+    )
+    split = "random" if job.random_classes else data.split
+    facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
+    fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}
+    results = []
+    for label, parameters in chosen.items():
+        model = seeded(method("jlse" if label in LABELS else label), job.trial, parameters)
+        # Fits differ in all parameters but those of test time.
+        bound = without(plain_parameters(model), model.test_time_parameters)
+        key = json.dumps(bound, default=str)
+        if key not in fits:
+            start = time.perf_counter()
+            _, memory = with_peak(lambda model=model: model.fit(X, y, classes=data.classes))
+            cost = {"fit_seconds": time.perf_counter() - start, "peak_memory_mb": memory}
+            fits[key] = model, cost
+        fitted, cost = fits[key]
+        fitted.set_params(**model.get_params(deep=False))
+        if job.generalized:
+            start = time.perf_counter()
+            fitted.calibrate_seen(X, y, job.trial)
+            spent = time.perf_counter() - start
+            cost = cost | {"calibrate_seconds": spent, "seen_penalty": fitted.seen_penalty_}
+        results.append(
+            {"key": job.key(label), **job._asdict(), "method": label, "split": split}
+            | {"parameters": changed_parameters(model), "tune_seconds": seconds / len(chosen)}
+            | {**evaluate(fitted, data).as_dict(), **cost, **facts}
+        )
+    return results
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with redirect_stdout(sys.stderr):
+        fields, place = json.loads(sys.argv[1])
+        outcome = _work(Job(*fields), Path(place))
+    print(json.dumps(outcome))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-import unseen
-from unseen.apps.bench.jobs import Job, opened, provenance
+from unseen.apps.bench.jobs import Job, key_of, opened, seeded
 from unseen.apps.bench.log import Log
-from unseen.apps.bench.tables import Table, deviation, spread
-from unseen.apps.plots.canvas import LIGHT, Look
+from unseen.apps.bench.tables import Table, deviation, distinct, over_trials, spread
 from unseen.apps.plots.curves import sweep_figure
-from unseen.classes import ClassTable
+from unseen.apps.report.provenance import provenance
+from unseen.apps.report.publish import Shown
 from unseen.classes.splits import ClassHoldout
+from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators import method
 from unseen.metrics import mean_average_precision, per_class_accuracy
@@ -70,65 +68,50 @@ class Sweep(NamedTuple):
     on: str
 
     def key(self, data: str, value: Any, trial: int) -> str:
-        parts = [self.method, self.parameter, value, self.fixed, self.split, self.on, data, trial]
-        text = json.dumps([*parts, unseen.__version__], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return key_of(
+            [self.method, self.parameter, value, self.fixed, self.split, self.on, data, trial]
+        )
 
 
-def planned(
-    parameter: str,
-    values: Sequence[Any] | None = None,
-    *,
-    method_name: str = "jlse",
-    fixed: dict[str, Any] | None = None,
-    split: str = "",
-    trials: int = 3,
-    on: str = "held-out",
-) -> Sweep:
-    """A checked sweep; without `values` those of `VALUES`."""
-    model = built(method(method_name), fixed or {})
-    check_names([parameter], plain_parameters(model), method_name)
-    if on not in SIDES:
-        raise InputError(f"a sweep is on {listed(SIDES)} classes, not {on!r}")
-    chosen = tuple(values) if values else VALUES.get(parameter)
-    if chosen is None:
-        raise InputError(f"say which values of {parameter} to try, as in --values 0.1,1,10")
-    return Sweep(method_name, parameter, chosen, fixed or {}, split, trials, on)
+def planned(sweep: Sweep) -> Sweep:
+    """The sweep, checked; without values it takes those of `VALUES`."""
+    model = built(method(sweep.method), sweep.fixed)
+    check_names([sweep.parameter], plain_parameters(model), sweep.method)
+    if sweep.on not in SIDES:
+        raise InputError(f"a sweep is on {listed(SIDES)} classes, not {sweep.on!r}")
+    values = sweep.values or VALUES.get(sweep.parameter)
+    if values is None:
+        raise InputError(f"say which values of {sweep.parameter} to try, as in --values 0.1,1,10")
+    return sweep._replace(values=values)
 
 
 def run_sweep(
-    sweep: Sweep,
-    data: Sequence[str],
-    log: Log,
-    progress: Callable[[str, int, int], None] | None = None,
+    sweep: Sweep, data: Sequence[str], log: Log, progress: Callable[[str, int], None]
 ) -> list[dict[str, Any]]:
     """Measure every value on every data set and trial, but for what the log has of these data."""
-    total = len(data) * sweep.trials * len(sweep.values)
     keys = []
     for name in data:
-        dataset = opened(Job(name, sweep.split, sweep.method, 0, "default", 0, False, 0))
+        dataset = opened(Job(name, sweep.split))
         facts = provenance(dataset)
         for trial, sets in enumerate(_sets(sweep, dataset)):
             for value in sweep.values:
                 keys.append(sweep.key(name, value, trial))
                 if log.holds(keys[-1], facts["sources"]):
                     continue
-                if progress is not None:
-                    progress(f"{name}, {sweep.parameter} = {value}", len(keys) - 1, total)
+                progress(f"{name}, {sweep.parameter} = {value}", len(keys) - 1)
                 found = _measured(sweep, value, trial, *sets)
                 place = {"key": keys[-1], "data": name, "trial": trial, "value": value}
                 log.append([{**place, **sweep._asdict(), **found, **facts}])
     return log.records(keys)
 
 
-def _sets(sweep: Sweep, dataset: Any) -> Iterator[tuple[Any, ...]]:
+def _sets(sweep: Sweep, dataset: ZeroShotDataset) -> Iterator[tuple[Any, ...]]:
     """Training rows and labels, test rows and labels, and the class table, for each trial."""
     X, y = dataset.training_set()
     if sweep.on == "unseen":
-        for _ in range(sweep.trials):
-            yield X, y, *dataset.unseen_set(), dataset.classes
+        yield from [(X, y, *dataset.unseen_set(), dataset.classes)] * sweep.trials
         return
-    table: ClassTable = dataset.classes.select(dataset.seen)
+    table = dataset.classes.select(dataset.seen)
     for train, test in ClassHoldout(0.2, sweep.trials, 0).split(X, y):
         yield _safe_indexing(X, train), y[train], _safe_indexing(X, test), y[test], table
 
@@ -136,10 +119,7 @@ def _sets(sweep: Sweep, dataset: Any) -> Iterator[tuple[Any, ...]]:
 def _measured(
     sweep: Sweep, value: Any, trial: int, X: Any, y: Any, X_test: Any, y_test: Any, table: Any
 ) -> dict[str, float]:
-    kind = method(sweep.method)
-    known = kind().get_params()
-    fixed: dict[str, Any] = {"random_state": trial} if "random_state" in known else {}
-    model = built(kind, {**fixed, **sweep.fixed, sweep.parameter: value})
+    model = seeded(method(sweep.method), trial, {**sweep.fixed, sweep.parameter: value})
     model.fit(X, y, classes=table)
     names = np.unique(y_test)
     scores = model.similarities(X_test, names)
@@ -149,42 +129,39 @@ def _measured(
     }
 
 
+def _found(records: Sequence[dict[str, Any]], measure: str, data: str, value: Any) -> list[float]:
+    """A measure over the trials of one value on a data set."""
+    return [r[measure] for r in records if (r["data"], r["value"]) == (data, value)]
+
+
 def sweep_table(sweep: Sweep, records: Sequence[dict[str, Any]]) -> Table:
     """Values down; accuracy and mAP of each data set across."""
-    data = list(dict.fromkeys(r["data"] for r in records))
+    data = distinct(records, "data")
     measures = {"per_class_accuracy": "top-1", "mean_average_precision": "mAP"}
-    rows = []
-    for value in sweep.values:
-        row = [str(value)]
-        for name in data:
-            mine = [r for r in records if r["data"] == name and r["value"] == value]
-            row += [spread([r[m] for r in mine]) for m in measures]
-        rows.append(tuple(row))
-    columns = (sweep.parameter, *(f"{d}, {word}" for d in data for word in measures.values()))
+    rows = [
+        [str(value), *(spread(_found(records, m, name, value)) for name in data for m in measures)]
+        for value in sweep.values
+    ]
+    columns = [sweep.parameter, *(f"{d}, {word}" for d in data for word in measures.values())]
     side = "unseen classes" if sweep.on == "unseen" else "held-out seen classes"
     title = f"{sweep.method.upper()} against {sweep.parameter}, on {side} (%)"
-    several = f"Mean ± standard deviation over {sweep.trials} trials."
-    notes = [several if sweep.trials > 1 else "One trial."]
+    notes = [f"{over_trials(sweep.trials)}."]
     if sweep.on == "unseen":
         notes.append("Measured on the unseen classes: to be looked at, not to choose a value by.")
-    return Table(title, columns, tuple(rows), tuple(notes))
+    return Table(title, columns, rows, notes)
 
 
-def sweep_picture(sweep: Sweep, records: Sequence[dict[str, Any]], look: Look = LIGHT) -> Any:
-    """The table as a figure: a line a data set, with the paper's symbol of the parameter."""
+def sweep_shown(
+    sweep: Sweep, records: Sequence[dict[str, Any]], name: str = "sweep", caption: str = ""
+) -> Shown:
+    """The table as a figure: a line per data set, with the paper's symbol of the parameter."""
     lines = {}
-    for name in dict.fromkeys(r["data"] for r in records):
-        mine = {
-            value: [
-                r["per_class_accuracy"] for r in records if (r["data"], r["value"]) == (name, value)
-            ]
-            for value in sweep.values
-        }
-        shares = {value: found for value, found in mine.items() if found}
+    for data in distinct(records, "data"):
+        found = {v: _found(records, "per_class_accuracy", data, v) for v in sweep.values}
+        shares = {value: trials for value, trials in found.items() if trials}
         means, spreads = map(np.mean, shares.values()), map(deviation, shares.values())
-        lines[name] = (list(shares), list(means), list(spreads))
-    name, symbol = (
-        sweep.parameter.replace("__", "_").replace("_", " "),
-        SYMBOLS.get(sweep.parameter),
-    )
-    return sweep_figure(f"{name}, {symbol}" if symbol else name, lines, look)
+        lines[data] = (list(shares), list(means), list(spreads))
+    words = [sweep.parameter.replace("__", "_").replace("_", " "), SYMBOLS.get(sweep.parameter)]
+    label = ", ".join(filter(None, words))
+    title = sweep_table(sweep, records).title
+    return Shown(name, title, caption, lambda look: sweep_figure(label, lines, look))

@@ -48,27 +48,24 @@ def tuned_parameters(
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; the defaults are kept unless a setting beats them clearly. After
-    `budget` seconds the search for a method begins no fit. A search that was stopped goes on from
+    `budget` seconds the search for a method begins no fit. A search that was stopped resumes from
     `checkpoint`. `labels` are those of variants, or one method.
     """
     if tuning == "default":
         return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
     if all(label in table_rows() for label in labels):
-        return _tuned_variants(labels, tuning, X, y, classes, seed, budget, checkpoint)
+        training = TrainingData.of(X, y, classes)
+        return _tuned_variants(labels, tuning, training, seed, budget, checkpoint)
     (label,) = labels
-    found = tune(
-        METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning],
-        random_state=seed, budget=budget, checkpoint=checkpoint,
-    )  # fmt: skip
+    search = {"random_state": seed, "budget": budget, "checkpoint": checkpoint}
+    found = tune(METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning], **search)
     return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
 def _tuned_variants(
     labels: Sequence[str],
     tuning: str,
-    X: np.ndarray,
-    y: np.ndarray,
-    classes: Any,
+    training: TrainingData,
     seed: int,
     budget: float | None,
     checkpoint: Path | None,
@@ -78,11 +75,16 @@ def _tuned_variants(
     scored_by = {label: _scored_by(label, tuning) for label in labels}
     scored = list(dict.fromkeys(scored_by.values()))
     search = Search(
-        JLSE(), _settings_of_variants(scored, seed), scoring=SCORINGS[0], strategy="grid",
-        budget=budget, random_state=seed, n_defaults=len(scored),
-    )  # fmt: skip
+        JLSE(),
+        _settings_of_variants(scored, seed),
+        scoring=SCORINGS[0],
+        strategy="grid",
+        budget=budget,
+        random_state=seed,
+        n_defaults=len(scored),
+    )
     cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
-    search_on(TrainingData.of(X, y, classes), search, cv, checkpoint=checkpoint)
+    search_on(training, search, cv, checkpoint=checkpoint)
     best = {}
     for k, label in enumerate(scored):
         own = search.trials[k :: len(scored)]

@@ -9,29 +9,85 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from unseen import __version__
-from unseen.apps.cli import about, bench, explain, models, report, rows, tune
 from unseen.errors import InputError, MissingExtraError
+
+# The module of each command and the first line of its help: with these 'unseen --help' loads none
+# of what the commands need.
+COMMANDS = {
+    "demo": (
+        "about",
+        "Learn seven handwritten digits, recognise the other three; tables and a page with "
+        "pictures.",
+    ),
+    "check": ("about", "Read a data set and say in plain words what was found and what is wrong."),
+    "fit": ("models", "Train a model on the seen classes of a data set and save it."),
+    "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
+    "retrieve": ("rows", "Find the rows that fit the description of a class best."),
+    "explain": (
+        "explain",
+        "Say why a row is, or is not, of a class: attributes, known classes, latent links.",
+    ),
+    "evaluate": (
+        "models",
+        "Measure a model on the unseen classes of a data set: recognition and retrieval.",
+    ),
+    "tune": (
+        "tune",
+        "Choose parameters by holding out seen classes; the unseen ones take no part.",
+    ),
+    "bench": (
+        "bench",
+        "Measure methods on data sets: recognition, retrieval, time and memory, over several "
+        "trials.",
+    ),
+    "sweep": ("bench", "Accuracy against one parameter, as numbers and as a picture."),
+    "report": (
+        "report",
+        "Write one page with tables and figures of a model on a data set, or of a benchmark.",
+    ),
+    "methods": ("about", "List the methods with their parameters, or describe one in full."),
+    "datasets": (
+        "datasets",
+        "List the embedded data sets, and the published ones with where to get them.",
+    ),
+}
+
+
+def command(name: str) -> Any:
+    """A command with all its options; its module is imported."""
+    module, _ = COMMANDS[name]
+    single = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    single.command(name)(getattr(import_module(f"unseen.apps.cli.{module}"), name))
+    return typer.main.get_command(single)
+
+
+class Commands(TyperGroup):
+    """Commands that are known by their help alone until one of them is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else command(name), rest
+
 
 app = typer.Typer(
     name="unseen",
+    cls=Commands,
     help="Recognise and retrieve classes without a single training example.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with 'unseen demo'. For your own data: 'unseen check FOLDER', then 'unseen fit'.",
 )
-for command in (about.demo, about.check, models.fit, rows.predict, rows.retrieve):
-    app.command()(command)
-for command in (explain.explain, models.evaluate, tune.tune, bench.bench):
-    app.command()(command)
-for command in (bench.sweep, report.report, about.methods, about.datasets):
-    app.command()(command)
+for _name, (_, _summary) in COMMANDS.items():
+    app.command(_name, help=_summary)(lambda: None)
 
 
 def _version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands that show and explain: demo, check, methods, and datasets from its own file."""
+"""Commands that show and explain: demo, check, methods."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import typer
 
 from unseen.apps.cli.completion import method_names
 from unseen.apps.cli.config import Config
-from unseen.apps.cli.datasets import datasets as datasets
 from unseen.apps.cli.options import Json, check_page_out
-from unseen.apps.cli.output import percent, say, show, show_json, working
+from unseen.apps.cli.output import say, show, show_json, working
+from unseen.apps.report.page import percent
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
@@ -48,22 +48,12 @@ def demo(
         f"Recognition of digits never seen in training ({', '.join(result.unseen)})",
         ["method", "per-class top-1", "chance", "mAP", f"mean of {len(SPLITS)} splits", "seconds"],
         [
-            [row.method, percent(row.evaluation.per_class_accuracy), percent(row.evaluation.chance),
-             percent(row.evaluation.mean_average_precision),
-             f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
-             f"{row.seconds:.2f}"]
+            [row.method, row.cells[0], percent(row.evaluation.chance), *row.cells[1:]]
             for row in result.rows
         ],
-    )  # fmt: skip
-    best = result.best
-    show(
-        f"Retrieval with {best.method}, best on average: the digit's description in, images out",
-        ["digit", "images", "average precision", "right among the first 5"],
-        [
-            [c.name, c.rows, percent(c.average_precision), result.hits[c.name]]
-            for c in result.by_class
-        ],
     )
+    best = f"Retrieval with {result.best.method}, best on average"
+    show(f"{best}: the digit's description in, images out", *result.retrieval())
     slow = [r.method for r in result.rows if r.method.endswith("jlse") and r.seconds > _COMPILED]
     if slow:
         say(f"Most seconds of {slow[0]} went into compiling inner loops, which happens once.")
@@ -91,13 +81,10 @@ def check(
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
         show_json({"usable": not findings.wrong, **found, "facts": facts})
     else:
-        for heading, lines in (
-            ("Found", findings.found), ("Odd", findings.odd), ("Wrong", findings.wrong),
-        ):  # fmt: skip
+        for heading in ("found", "odd", "wrong"):
+            lines = getattr(findings, heading)
             if lines:
-                say(f"{heading}:")
-                for line in lines:
-                    say(f"  - {line}")
+                say("\n  - ".join([f"{heading.title()}:", *lines]))
         if facts:
             show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
         say(
@@ -121,7 +108,7 @@ def methods(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """List the methods with their parameters, or tell all of one.
+    """List the methods with their parameters, or describe one in full.
 
     Example: unseen methods eszsl
     """
@@ -136,26 +123,25 @@ def methods(
     }
     if json:
         show_json(described)
-        return
-    if name:
-        _tell_all(method(name))
-        return
-    rows = []
-    for name, facts in described.items():
-        parameters = "\n".join(f"{k}={v}" for k, v in facts["parameters"].items())
-        rows.append([name, facts["summary"], parameters])
-    show("Methods", ["name", "what it is", "parameters (--set)"], rows)
+    elif name:
+        _describe(method(name))
+    else:
+        rows = [
+            [name, facts["summary"], "\n".join(f"{k}={v}" for k, v in facts["parameters"].items())]
+            for name, facts in described.items()
+        ]
+        show("Methods", ["name", "what it is", "parameters (--set)"], rows)
 
 
-def _tell_all(kind: type[ZeroShotClassifier]) -> None:
+def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    told = inspect.getdoc(kind) or ""
-    say(told)
-    for base in kind.__mro__[1:]:  # parameters that are told where they are shared
-        missing = [name for name in kind().get_params(deep=False) if not _tells(told, name)]
+    shown = inspect.getdoc(kind) or ""
+    say(shown)
+    for base in kind.__mro__[1:]:  # parameters that are documented where they are shared
+        missing = [name for name in kind().get_params(deep=False) if not _documents(shown, name)]
         text = _parameters_of(base) if missing else ""
-        if any(_tells(text, name) for name in missing):
-            told += text
+        if any(_documents(text, name) for name in missing):
+            shown += text
             say(text)
     for name, part in kind._parts.items():
         for choice in part.classes:
@@ -171,12 +157,12 @@ def _tell_all(kind: type[ZeroShotClassifier]) -> None:
         say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
 
 
-def _tells(text: str, name: str) -> bool:
+def _documents(text: str, name: str) -> bool:
     return re.search(rf"\b{name}\b[^\n]* : ", text) is not None
 
 
 def _nested(part: str, text: str) -> str:
-    """What is told of the parameters of a part, by the names they have in the method."""
+    """The parameters of a part, by the names they have in the method."""
     _, _, lines = text.partition("---\n")
     return re.sub(
         r"^\w+(, \w+)* :",
@@ -187,7 +173,7 @@ def _nested(part: str, text: str) -> str:
 
 
 def _parameters_of(kind: type[Any]) -> str:
-    """The parameters as the nearest class that tells of them does."""
+    """The parameters as the nearest class that documents them does."""
     texts = (inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__)
     parts = (text.partition("\nParameters\n") for text in texts)
     return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")

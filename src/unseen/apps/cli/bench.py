@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unseen import files
 from unseen.apps.bench import tables
 from unseen.apps.bench.jobs import Job, plan
 from unseen.apps.bench.log import Log
 from unseen.apps.bench.run import run
-from unseen.apps.bench.sweep import SIDES, planned, run_sweep, sweep_picture, sweep_table
+from unseen.apps.bench.sweep import SIDES, Sweep, planned, run_sweep, sweep_shown, sweep_table
 from unseen.apps.bench.tuned import TUNING
-from unseen.apps.cli.checkpoint import telling_how_to_go_on
+from unseen.apps.cli.checkpoint import telling_how_to_resume
 from unseen.apps.cli.completion import data_names, method_names
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.models import parameters
-from unseen.apps.cli.options import DEFAULT_METHOD, Json, Method, Set, Split, check_page_out
-from unseen.apps.cli.output import say, show, show_json
-from unseen.apps.cli.progress import progress
-from unseen.apps.report.publish import Shown, publish
+from unseen.apps.cli.options import (
+    DEFAULT_METHOD,
+    Json,
+    Method,
+    Set,
+    Split,
+    check_page_out,
+    command_line,
+)
+from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.report.publish import publish
 from unseen.datasets import CATALOGUE, check_exists
 from unseen.datasets.catalogue import entries, has_features
 from unseen.errors import InputError, listed
@@ -39,6 +43,9 @@ DataSets = Annotated[
     ),
 ]
 Trials = Annotated[int, typer.Option(min=1, help="How many times each method is run.")]
+Results = Annotated[
+    Path, typer.Option("--out", "-o", help="Folder of the results; a run there is resumed.")
+]
 
 
 def bench(
@@ -73,39 +80,42 @@ def bench(
     paper: Annotated[
         bool, typer.Option("--paper", help="All tables of the paper, on the data sets at hand.")
     ] = False,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
-    ] = Path("bench-results"),
+    out: Results = Path("bench-results"),
     json: Json = False,
     config: Config = None,
 ) -> None:
     """Measure methods on data sets: recognition, retrieval, time and memory, over several trials.
 
-    Results are kept in results.jsonl as they come; a run that was stopped goes on where it was.
+    Results are kept in results.jsonl as they come; a run that was stopped resumes where it was.
 
     Example: unseen bench digits -m eszsl -m jlse --random-classes 3 --trials 5
-    """  # fmt: skip
+    """
     names = list(data or [])
     if paper:
         names += [name for name in _of_the_paper(json) if name not in names]
         methods = methods or [*available(), "variants"]
     if not names:
-        raise InputError("name a data set, as in 'unseen bench digits'; 'unseen datasets' lists "
-                         "them, and --paper takes those of the paper")  # fmt: skip
-    for name in names:
-        check_exists(name)
+        raise InputError(
+            "name a data set, as in 'unseen bench digits'; 'unseen datasets' lists them, and "
+            "--paper takes those of the paper"
+        )
     jobs = plan(
-        names, methods or available(), split=split, trials=trials, tuning=tuning,
-        budget=budget, generalized=generalized, random_classes=random_classes,
-    )  # fmt: skip
-    check_page_out(out / "tables.md", out / "tables.html")
-    log = Log(out / "results.jsonl")
+        names,
+        methods or available(),
+        trials,
+        split=split,
+        tuning=tuning,
+        budget=budget,
+        generalized=generalized,
+        random_classes=random_classes,
+    )
+    log = _log(names, out)
     before = log.records(_keys(jobs))
-    with telling_how_to_go_on(log.path), progress(len(jobs), quiet=json) as advance:
-        failed = run(jobs, log, lambda job, done, _: advance(_described(job), done))
+    with telling_how_to_resume(log.path), progress(len(jobs), quiet=json) as advance:
+        failed = run(jobs, log, lambda job, done: advance(_described(job), done))
     records = log.records(_keys(job for job in jobs if job not in failed))
     made = tables.all_tables(records)
-    _write(out, made)
+    tables.write_tables(out, made, command_line())
     if json:
         show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
     else:
@@ -115,8 +125,17 @@ def bench(
         say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
     if failed:
         job, reason = next(iter(failed.items()))
-        raise InputError(f"{len(failed)} of {len(jobs)} runs failed, first {_described(job)}: "
-                         f"{reason}")  # fmt: skip
+        raise InputError(
+            f"{len(failed)} of {len(jobs)} runs failed, first {_described(job)}: {reason}"
+        )
+
+
+def _log(data: Sequence[str], out: Path) -> Log:
+    """The log of a run, once its data and its folder can be used."""
+    for name in data:
+        check_exists(name)
+    check_page_out(out / "tables.md", out / "tables.html")
+    return Log(out / "results.jsonl")
 
 
 def _keys(jobs: Iterable[Job]) -> list[str]:
@@ -134,9 +153,7 @@ def sweep(
         str, typer.Option(help=f"Classes to measure on: {' or '.join(SIDES)}.")
     ] = "held-out",
     split: Split = "",
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the results; a run there goes on.")
-    ] = Path("sweep-results"),
+    out: Results = Path("sweep-results"),
     json: Json = False,
     config: Config = None,
 ) -> None:
@@ -146,22 +163,16 @@ def sweep(
     """
     if not data:
         raise InputError("name a data set, as in 'unseen sweep n_target_atoms digits'")
-    for name in data:
-        check_exists(name)
-    chosen = planned(
-        parameter, _values(values, parameter, method_name, set_), method_name=method_name,
-        fixed=parameters(method(method_name), set_), split=split, trials=trials, on=on,
-    )  # fmt: skip
-    check_page_out(out / "tables.md", out / "tables.html")
-    log = Log(out / "results.jsonl")
+    tried = tuple(_values(values, parameter, method_name, set_))
+    fixed = parameters(method(method_name), set_)
+    chosen = planned(Sweep(method_name, parameter, tried, fixed, split, trials, on))
+    log = _log(data, out)
     total = len(data) * trials * len(chosen.values)
-    with telling_how_to_go_on(log.path), progress(total, quiet=json) as advance:
-        records = run_sweep(chosen, data, log, lambda what, done, _: advance(what, done))
+    with telling_how_to_resume(log.path), progress(total, quiet=json) as advance:
+        records = run_sweep(chosen, data, log, advance)
     table = sweep_table(chosen, records)
-    picture = publish(
-        Shown("sweep", table.title, "", lambda look: sweep_picture(chosen, records, look)), out
-    )
-    _write(out, [table], picture)
+    picture = publish(sweep_shown(chosen, records), out)
+    tables.write_tables(out, [table], command_line(), picture)
     if json:
         show_json({"results": records})
         return
@@ -189,8 +200,10 @@ def _of_the_paper(quiet: bool) -> list[str]:
     if missing and not quiet:
         say(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
     if not present:
-        raise InputError("none of the paper's data sets is on this machine; 'unseen datasets' says "
-                         "where to get them, UNSEEN_DATA where they lie")  # fmt: skip
+        raise InputError(
+            "none of the paper's data sets is on this machine; 'unseen datasets' says "
+            "where to get them, UNSEEN_DATA where they lie"
+        )
     return present
 
 
@@ -204,12 +217,3 @@ def _show(made: Sequence[tables.Table]) -> None:
         for note in table.notes:
             say(note)
         say()
-
-
-def _write(out: Path, made: Sequence[tables.Table], picture: str = "") -> None:
-    """The tables as Markdown and as a page, each written whole."""
-    command = shlex.join(["unseen", *sys.argv[1:]])
-    with files.writing(out / "tables.md") as path:
-        path.write_text(tables.markdown(made, command), encoding="utf-8")
-    with files.writing(out / "tables.html") as path:
-        path.write_text(tables.html(made, command, picture), encoding="utf-8")

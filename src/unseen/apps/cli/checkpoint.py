@@ -1,4 +1,4 @@
-"""The option --checkpoint of commands that work for long: stopped, they go on from a file."""
+"""The option --checkpoint of long-running commands: stopped, they resume from a file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from unseen.apps.cli.options import check_out
+from unseen.apps.cli.output import note
 from unseen.errors import InputError
 from unseen.storage import checkpoint as checkpoints
 from unseen.storage import tensors
@@ -20,8 +21,8 @@ CheckpointFile = Annotated[
     Path | None,
     typer.Option(
         "--checkpoint",
-        help="Keep the state of the work in this file. A command that was stopped goes on from it "
-        "when it is given again; the file goes when the work is done.",
+        help="Keep the state of the work in this file. A command that was stopped resumes from it "
+        "when it is given again; the file is removed when the work is done.",
     ),
 ]
 
@@ -40,25 +41,25 @@ def check_checkpoint(checkpoint: Path | None, out: Path | None) -> None:
 
 
 @contextmanager
-def going_on_from(checkpoint: Path | None) -> Iterator[None]:
+def resuming_from(checkpoint: Path | None) -> Iterator[None]:
     """Work that keeps its state in a file, and what is said of it."""
     if checkpoint is None:
         yield
         return
     if os.path.exists(checkpoint):
-        sys.stderr.write(f"Note: going on from {checkpoint}, if it is of the same work\n")
-    with telling_how_to_go_on(checkpoint):
+        note(f"resuming from {checkpoint}, if it is of the same work")
+    with telling_how_to_resume(checkpoint):
         yield
 
 
 @contextmanager
-def telling_how_to_go_on(kept: Path) -> Iterator[None]:
+def telling_how_to_resume(kept: Path) -> Iterator[None]:
     """Who presses Ctrl-C should know that what is kept in this file is not lost."""
     try:
         yield
     except KeyboardInterrupt:
         if os.path.exists(kept):
-            sys.stderr.write(f"Stopped; the same command goes on from {kept}\n")
+            sys.stderr.write(f"Stopped; the same command resumes from {kept}\n")
         raise
 
 

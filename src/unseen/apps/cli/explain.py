@@ -56,19 +56,12 @@ def explain(
 
 
 def _show(found: Explanation, about: dict[str, Any]) -> None:
+    parts = [f"{found.match:+.3f}", f"{found.score - found.match:+.3f}"]
     label = f", labelled {str(about['label'])!r}," if "label" in about else ""
     show(
         f"Row {about['row']}{label} is named {str(about['named'])!r}",
         ["with class", "similarity", "score", "for the similarity", "for the class as a whole"],
-        [
-            [
-                found.name,
-                f"{found.similarity:.3f}",
-                f"{found.score:.3f}",
-                f"{found.match:+.3f}",
-                f"{found.score - found.match:+.3f}",
-            ]
-        ],
+        [[found.name, f"{found.similarity:.3f}", f"{found.score:.3f}", *parts]],
     )
     show(
         "Attributes that speak for it (+) and against it (-)",

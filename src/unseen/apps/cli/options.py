@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +12,11 @@ import typer
 
 from unseen.apps.cli.completion import candidate_words, data_names, method_names
 from unseen.apps.cli.config import settings_of_both
+from unseen.apps.cli.output import note
 from unseen.apps.report.page import is_page
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError
-from unseen.estimators import ZeroShotClassifier
-from unseen.storage.models import load
+from unseen.estimators import ZeroShotClassifier, load
 
 Data = Annotated[
     str,
@@ -74,11 +75,16 @@ NewClasses = Annotated[
 ]
 
 
+def command_line() -> str:
+    """The command as it was given, for a reader to repeat."""
+    return shlex.join(["unseen", *sys.argv[1:]])
+
+
 def open_data(data: str, split: str = "") -> ZeroShotDataset:
     """A data set; what was odd about it is said on standard error."""
     dataset = open_dataset(data, split or None)
-    for note in dataset.notes[1:]:
-        sys.stderr.write(f"Note: {note}\n")
+    for text in dataset.notes[1:]:
+        note(text)
     return dataset
 
 
@@ -124,20 +130,14 @@ def with_columns(
     if names is None and dataset.feature_names is not None:
         note_order()
     dataset = dataset.with_columns(names)
-    check_columns(model, dataset)
-    return dataset
-
-
-def note_order() -> None:
-    """Say that columns are not matched by name, as a model from arrays has none."""
-    sys.stderr.write(
-        "Note: the model has no names of columns; those of the file are taken in their order\n"
-    )
-
-
-def check_columns(model: ZeroShotClassifier, dataset: ZeroShotDataset) -> None:
     if dataset.X.shape[1] != model.n_features_in_:
         raise InputError(
             f"data set {dataset.name!r} has {dataset.X.shape[1]} feature columns, the model was "
             f"trained on {model.n_features_in_}"
         )
+    return dataset
+
+
+def note_order() -> None:
+    """Say that columns are not matched by name, as a model from arrays has none."""
+    note("the model has no names of columns; those of the file are taken in their order")

@@ -1,22 +1,21 @@
-"""How results are shown: tables for a person, JSON for a program."""
+"""How results and progress are shown: tables for a person, JSON for a program."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from unseen.errors import counted
-from unseen.evaluation.protocols import Evaluation
 from unseen.support.progress import listening
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
@@ -28,6 +27,11 @@ _NUMBERS = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 def say(text: str = "") -> None:
     """A line of plain text."""
     print(text)
+
+
+def note(text: str) -> None:
+    """A line for a person on standard error, where a program that reads results has none."""
+    sys.stderr.write(f"Note: {text}\n")
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -67,10 +71,6 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, str, type(None))) else str(value)
 
 
-def percent(share: float) -> str:
-    return "-" if np.isnan(share) else f"{100 * share:.1f} %"
-
-
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on standard error what is under way and its step, if a person is there to see it."""
@@ -83,48 +83,19 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error for work of a known size, if a person is there to see it; the
-    function that is given moves it on."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda number: None
+def progress(total: int, quiet: bool) -> Iterator[Callable[[str, int], None]]:
+    """Which of its steps a command is at: a bar on standard error for a person, one line per step
+    in a log, nothing where a program reads."""
+    console, start = Console(stderr=True), time.perf_counter()
+
+    def line(what: str, done: int) -> None:
+        seconds = time.perf_counter() - start
+        sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
+
+    if quiet or not console.is_terminal:
+        yield (lambda what, done: None) if quiet else line
         return
-    with Progress(console=console, transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda number: bar.advance(task, number)
-
-
-def show_evaluation(title: str, result: Evaluation) -> None:
-    """The results on unseen classes: overall, generalised if there, and by class."""
-    n_classes = len(result.by_class)
-    rows_of = f"{counted(result.rows, 'row')} of {counted(n_classes, 'unseen class')}"
-    show(
-        f"{title}: {rows_of}",
-        ["measure", "value"],
-        [
-            ["per-class top-1 accuracy", percent(result.per_class_accuracy)],
-            ["chance", percent(result.chance)],
-            ["per-image top-1 accuracy", percent(result.per_image_accuracy)],
-            ["retrieval mAP", percent(result.mean_average_precision)],
-            ["retrieval mAP, against the others", percent(result.relative_mean_average_precision)],
-            ["seconds", f"{result.seconds:.3f}"],
-        ],
-    )
-    if result.generalized is not None:
-        g = result.generalized
-        show(
-            "Generalised: seen and unseen classes compete",
-            ["seen", "unseen", "harmonic mean", "AUSUC"],
-            [[percent(g.seen), percent(g.unseen), percent(g.harmonic_mean), f"{g.ausuc:.3f}"]],
-        )
-    show(
-        "By class",
-        ["class", "rows", "top-1", "average precision"],
-        [
-            [c.name, c.rows, percent(c.accuracy), percent(c.average_precision)]
-            for c in result.by_class
-        ],
-    )
-    if n_classes == 1:
-        say("Note: there is only one class to choose, so every prediction is right.")
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda what, done: bar.update(task, description=what, completed=done)

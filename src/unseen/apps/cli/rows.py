@@ -6,7 +6,6 @@ import contextlib
 import csv
 import os
 import re
-import sys
 from collections.abc import Generator
 from itertools import islice
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.console import Console
+from rich.progress import track
 
 from unseen import files
 from unseen.apps.cli.config import Config
@@ -28,7 +29,7 @@ from unseen.apps.cli.options import (
     note_order,
     with_columns,
 )
-from unseen.apps.cli.output import counting, say, show, show_json, working
+from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.classes import ClassTable
 from unseen.datasets import open_dataset
 from unseen.datasets.row_files import Rows, read_rows
@@ -70,7 +71,9 @@ def predict(
     header = ["row", *beside, *header]
     title = f"Predictions among {_among(among, model)}"
     lines = _predicted(model, rows.X, list(beside.values()), top, among)
-    _deliver(header, lines, rows.X.shape[0], out, json, title, _note(rows.labels, among))
+    _deliver(title, header, lines, rows.X.shape[0], out, json)
+    if not json and (lost := _lost(rows.labels, among)):
+        say(f"Note: {lost}")
 
 
 def _predicted(
@@ -80,18 +83,20 @@ def _predicted(
     top: int,
     among: list[Any],
 ) -> Generator[list[Any], None, None]:
-    """A line a row, in the blocks in which the model itself would visit the rows: only one block
-    is in memory, and a table of the first lines costs no more than the first block."""
+    """One line per row, in the blocks in which the model itself would visit the rows: only one
+    block is in memory, and a table of the first lines costs no more than the first block."""
     itemsize = 4 if X.dtype in (np.float16, np.float32) else 8
-    with counting(f"predicting {X.shape[0]:,} rows", X.shape[0]) as advance:
-        for rows in row_blocks(X.shape[0], X.shape[1] * itemsize):
-            best = model.top_k(X[rows], top, among)
-            known = [column[rows].tolist() for column in beside]
-            found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
-            for row, (names, scores, *cells) in enumerate(found, start=rows.start):
-                pairs = zip(names, scores, strict=True)
-                yield [row, *cells, *(cell for pair in pairs for cell in pair)]
-            advance(rows.stop - rows.start)
+    blocks = list(row_blocks(X.shape[0], X.shape[1] * itemsize))
+    console, what = Console(stderr=True), f"predicting {X.shape[0]:,} rows"
+    for rows in track(
+        blocks, what, console=console, transient=True, disable=not console.is_terminal
+    ):
+        best = model.top_k(X[rows], top, among)
+        known = [column[rows].tolist() for column in beside]
+        found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
+        for row, (names, scores, *cells) in enumerate(found, start=rows.start):
+            pairs = zip(names, scores, strict=True)
+            yield [row, *cells, *(cell for pair in pairs for cell in pair)]
 
 
 def _among(names: list[Any], model: ZeroShotClassifier) -> str:
@@ -103,7 +108,7 @@ def _among(names: list[Any], model: ZeroShotClassifier) -> str:
     return counted(len(names), f"{kind}class") + more
 
 
-def _note(labels: np.ndarray | None, names: list[Any]) -> str:
+def _lost(labels: np.ndarray | None, names: list[Any]) -> str:
     """Rows whose own class is no candidate cannot be named right, which a user may overlook."""
     n_lost = 0 if labels is None else int((~np.isin(labels, np.array(names, str))).sum())
     if not n_lost:
@@ -151,7 +156,7 @@ def retrieve(
     )
     header = ["place", "row", *beside, "score"]
     title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
-    _deliver(header, lines, ranking.rows.size, out, json, title)
+    _deliver(title, header, lines, ranking.rows.size, out, json)
 
 
 def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
@@ -201,11 +206,9 @@ def model_and_rows(
         if names is None and rows.columns is not None:
             note_order()
         if rows.unused:
-            columns = listed(rows.unused)
-            sys.stderr.write(f"Note: the model was not trained on column {columns}: left out\n")
+            note(f"the model was not trained on column {listed(rows.unused)}: left out")
         return model, rows
-    dataset = open_dataset(features)
-    dataset = with_columns(dataset, model, names)
+    dataset = with_columns(open_dataset(features), model, names)
     return model, Rows(dataset.X, dataset.y, dataset.image_paths)
 
 
@@ -258,13 +261,12 @@ def _is_result(path: Path) -> bool:
 
 
 def _deliver(
+    title: str,
     header: list[str],
     lines: Generator[list[Any], None, None],
     n_lines: int,
     out: Path | None,
     json: bool,
-    title: str,
-    note: str = "",
 ) -> None:
     """Write lines to a file, print them as JSON, or show the first of them."""
     if out is not None:
@@ -280,8 +282,7 @@ def _deliver(
         else:
             say(f"{title}: {counted(n_lines, 'line')} in {out}")
     elif json:
-        found = [dict(zip(header, line, strict=True)) for line in lines]
-        show_json(found)
+        show_json([dict(zip(header, line, strict=True)) for line in lines])
     else:
         first = header.index("class 1") if "class 1" in header else None
         rows = [_readable(line, first) for line in islice(lines, 20)]
@@ -290,8 +291,6 @@ def _deliver(
         show(title, columns, rows)
         if n_lines > 20:
             say(f"... and {n_lines - 20:,} more; --out FILE.csv writes all of them.")
-    if note and not json:
-        say(f"Note: {note}")
 
 
 def _readable(line: list[Any], first: int | None) -> list[str]:

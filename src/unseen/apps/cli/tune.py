@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, going_on_from, remove
+from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, remove, resuming_from
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.models import check_model_out, parameters, save
 from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
-from unseen.apps.cli.output import percent, say, show, show_json
+from unseen.apps.cli.output import say, show, show_json
+from unseen.apps.report.page import percent
 from unseen.classes.splits import ClassHoldout, n_held_out
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import method
@@ -43,7 +44,7 @@ def tune(
     strategy: Annotated[
         str | None,
         typer.Option(
-            help="halving: after each split the better half of the settings goes on; grid: all do."
+            help="halving: after each split the better half of the settings stays in; grid: all do."
         ),
     ] = None,
     budget: Annotated[
@@ -81,33 +82,28 @@ def tune(
     hold_out = preset.n_classes if hold_out is None else hold_out
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
-    with going_on_from(checkpoint):
-        found = tuning.tune(
-            model, X, y, dataset.classes, grid,
-            protocol=protocol, strategy=strategy, budget=budget, n_settings=settings,
-            cv=ClassHoldout(hold_out, preset.n_splits if splits is None else splits),
-            scoring=scoring, n_jobs=jobs, progress=not json, checkpoint=checkpoint,
-        )  # fmt: skip
+    cv = ClassHoldout(hold_out, preset.n_splits if splits is None else splits)
+    search = {"protocol": protocol, "strategy": strategy, "budget": budget, "scoring": scoring}
+    search |= {"n_settings": settings, "n_jobs": jobs, "progress": not json, "cv": cv}
+    with resuming_from(checkpoint):
+        found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)
     if json:
         show_json(_facts(found) | {"out": None if out is None else str(out)})
-        _let_go(checkpoint, found, json)
-        return
-    _show(found, method_name)
-    chosen = _options(fixed if found.kept_default else {**fixed, **found.best_parameters})
-    say(f"Kept: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
-    say(f"Saved the model, fitted on all {y.size:,} rows: {out}" if out else
-        "Nothing was saved; --out FILE saves the model.")  # fmt: skip
-    _let_go(checkpoint, found, json)
-
-
-def _let_go(checkpoint: Path | None, found: Tuning, json: bool) -> None:
-    """A search that its budget ended may go on with a larger one."""
+    else:
+        _show_best(found, method_name)
+        _show_effects(found)
+        say(_spent(found))
+        say(_compared(found))
+        chosen = _options(fixed if found.kept_default else {**fixed, **found.best_parameters})
+        say(f"Kept: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
+        saved = f"Saved the model, fitted on all {y.size:,} rows: {out}"
+        say(saved if out else "Nothing was saved; --out FILE saves the model.")
     if found.finished:
         remove(checkpoint)
     elif checkpoint is not None and not json:
-        say(f"With a larger --budget the same command goes on from {checkpoint}.")
+        say(f"With a larger --budget the same command resumes from {checkpoint}.")
 
 
 def _check_choices(protocol: str, strategy: str | None) -> None:
@@ -120,32 +116,22 @@ def _check_choices(protocol: str, strategy: str | None) -> None:
 
 def _facts(found: Tuning) -> dict[str, Any]:
     """The search for a program."""
-    effects = {name: [e._asdict() for e in values] for name, values in found.effects().items()}
-    names = ("scoring", "strategy", "n_splits", "n_fits", "budget", "spent", "finished",
-             "kept_default", "gain", "gain_error")  # fmt: skip
-    return {name: getattr(found, name) for name in names} | {
+    names = "scoring strategy n_splits n_fits budget spent finished kept_default gain gain_error"
+    return {name: getattr(found, name) for name in names.split()} | {
         "best": plain(found.best_parameters),
         "default": _trial(found.default),
-        "effects": effects,
+        "effects": {k: [e._asdict() for e in values] for k, values in found.effects().items()},
         "trials": [_trial(trial) for trial in found.trials],
     }
 
 
 def _trial(t: Trial) -> dict[str, Any]:
-    return {"parameters": plain(t.parameters), "mean": t.mean, "scores": t.scores,
-            "seconds": t.seconds, "splits": t.n_splits, "error": t.error}  # fmt: skip
-
-
-def _show(found: Tuning, name: str) -> None:
-    """The search for a person: what it cost, the best settings, and what each parameter did."""
-    _show_best(found, name)
-    _show_effects(found)
-    say(_spent(found))
-    say(_compared(found))
+    facts = {"parameters": plain(t.parameters), "mean": t.mean, "scores": t.scores}
+    return facts | {"seconds": t.seconds, "splits": t.n_splits, "error": t.error}
 
 
 def _show_best(found: Tuning, name: str) -> None:
-    """The best settings and the default, one a line, or one a column where there are many
+    """The best settings and the default, one per line, or one a column where there are many
     parameters."""
     names = list(found.effects())
     wide = sum(map(len, names)) > _HEADER
@@ -173,14 +159,12 @@ def _text(value: Any) -> Any:
 
 def _show_effects(found: Tuning) -> None:
     """What each parameter did; one that had a single value did nothing."""
-    best = found.best_parameters
-    rows = [
-        [name if k == 0 else "", _text(effect.value), percent(effect.mean), percent(effect.best),
-         effect.n_settings, "kept" if name in best and effect.holds(best[name]) else ""]
-        for name, effects in found.effects().items()
-        if len(effects) > 1
-        for k, effect in enumerate(effects)
-    ]  # fmt: skip
+    best, rows = found.best_parameters, []
+    for name, effects in found.effects().items():
+        for k, effect in enumerate(effects if len(effects) > 1 else []):
+            scores = percent(effect.mean), percent(effect.best), effect.n_settings
+            kept = "kept" if name in best and effect.holds(best[name]) else ""
+            rows.append([name if k == 0 else "", _text(effect.value), *scores, kept])
     if not rows:
         return
     n_common = min(t.n_splits for t in found.trials if t.scores and t.error is None)

@@ -27,14 +27,24 @@ class Look:
 
 # Okabe and Ito's colours, without yellow, which is too faint on white.
 LIGHT = Look(
-    "light", "#ffffff", "#1a1d21", "#5b6470", "#d9dee4", "#d1242f",
+    "light",
+    "#ffffff",
+    "#1a1d21",
+    "#5b6470",
+    "#d9dee4",
+    "#d1242f",
     ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1a1d21"),
-)  # fmt: skip
+)
 # The same hues, brighter where they would drown in the dark.
 DARK = Look(
-    "dark", "#16191d", "#e8eaed", "#a3abb5", "#353b43", "#ff6b6b",
+    "dark",
+    "#16191d",
+    "#e8eaed",
+    "#a3abb5",
+    "#353b43",
+    "#ff6b6b",
     ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#e8eaed"),
-)  # fmt: skip
+)
 LOOKS = (LIGHT, DARK)
 
 
@@ -98,7 +108,7 @@ def svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-# By this a PNG file tells who made it.
+# The name of the maker in a PNG file.
 MAKER = "unseen"
 
 

@@ -19,7 +19,7 @@ def precision_recall_figure(
     average_precision: Mapping[str, float],
     look: Look = LIGHT,
 ) -> Any:
-    """One precision-recall curve a class, with its average precision in the legend."""
+    """One precision-recall curve per class, with its average precision in the legend."""
     # Small in inches, so that its letters are large enough on a telephone.
     figure = new_figure(4.2, 3.1 + 0.21 * len(curves), look)
     axes = figure.add_subplot(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.03))
@@ -36,7 +36,7 @@ def precision_recall_grid(
     average_precision: Mapping[str, Mapping[str, float]],
     look: Look = LIGHT,
 ) -> Any:
-    """A small panel a class, in it one curve a method; `curves[method][name]`.
+    """A small panel per class, in it one curve per method; `curves[method][name]`.
 
     Under the name of the class stand the average precisions, in the order of the methods.
     """
@@ -45,10 +45,8 @@ def precision_recall_grid(
     n_lines = -(-len(names) // n_columns)
     width, height = 1.68 * n_columns + 0.55, 1.62 * n_lines + 0.9
     figure = new_figure(width, height, look, layout="none")
-    figure.subplots_adjust(
-        left=0.5 / width, right=1 - 0.15 / width, bottom=0.5 / height, top=1 - 0.75 / height,
-        wspace=0.16, hspace=0.5,
-    )  # fmt: skip
+    figure.subplots_adjust(left=0.5 / width, right=1 - 0.15 / width, wspace=0.16)
+    figure.subplots_adjust(bottom=0.5 / height, top=1 - 0.75 / height, hspace=0.5)
     panels = figure.subplots(n_lines, n_columns, squeeze=False)
     for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
         for k, method in enumerate(curves):
@@ -63,10 +61,8 @@ def precision_recall_grid(
         )
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
-    legend(
-        figure, look, handles=panels.flat[0].lines, labels=[plain(m) for m in curves],
-        loc="upper center", ncols=len(curves), fontsize=9,
-    )  # fmt: skip
+    named = {"handles": panels.flat[0].lines, "labels": [plain(m) for m in curves]}
+    legend(figure, look, loc="upper center", ncols=len(curves), fontsize=9, **named)
     style = {"color": look.ink, "fontsize": 9}
     figure.supxlabel("recall", y=0.02 / height, va="bottom", **style)
     figure.supylabel("precision", x=0.02 / width, ha="left", **style)
@@ -90,10 +86,10 @@ def seen_unseen_figure(
     chosen: Mapping[str, GeneralizedAccuracy],
     look: Look = LIGHT,
 ) -> Any:
-    """Accuracy on seen against unseen classes when they compete, one line a method.
+    """Accuracy on seen against unseen classes when they compete, one line per method.
 
-    A line runs over all numbers that could be taken off the scores of seen classes; the area under
-    it is AUSUC. The mark is where the method stands as it is.
+    A line runs over all numbers that could be subtracted from the scores of seen classes; the area
+    under it is AUSUC. The mark is where the method stands as it is.
     """
     figure = new_figure(4.6, 4.2, look)
     axes = figure.add_subplot(
@@ -103,11 +99,9 @@ def seen_unseen_figure(
         style = line_look(k, look)
         label = f"{plain(name)} (AUSUC {curve.ausuc:.3f})"
         axes.plot(_PERCENT * curve.unseen, _PERCENT * curve.seen, linewidth=2, label=label, **style)
-        stands = chosen[name]
-        axes.plot(
-            _PERCENT * stands.unseen, _PERCENT * stands.seen, "o", markersize=9,
-            color=style["color"], markeredgecolor=look.paper, markeredgewidth=1.5,
-        )  # fmt: skip
+        stands = _PERCENT * chosen[name].unseen, _PERCENT * chosen[name].seen
+        mark = {"markeredgecolor": look.paper, "markeredgewidth": 1.5, "markersize": 9}
+        axes.plot(*stands, "o", color=style["color"], **mark)
     axes.set(xlim=(0, None), ylim=(0, None))
     tidy(axes, look)
     legend(axes, look, loc="lower left")
@@ -119,7 +113,7 @@ def sweep_figure(
     lines: Mapping[str, tuple[Sequence[Any], Sequence[float], Sequence[float]]],
     look: Look = LIGHT,
 ) -> Any:
-    """Accuracy against a parameter: one line a data set, a band of one standard deviation.
+    """Accuracy against a parameter: one line per data set, a band of one standard deviation.
 
     `lines` holds values of the parameter, means and deviations as shares. Numbers that span more
     than a factor of ten stand on a logarithmic axis, words side by side.

@@ -27,7 +27,7 @@ class Strip(NamedTuple):
 
 
 def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT) -> Any:
-    """A row of pictures a class: the description, then the rows that fit it best, in order.
+    """A row of pictures per class: the description, then the rows that fit it best, in order.
 
     A false return has a thick red frame and a cross. Many classes stand in two columns.
     """
@@ -52,10 +52,8 @@ def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT)
 
 
 def _strip(axes: Any, strip: Strip, left: float, top: float, described: bool, look: Look) -> None:
-    axes.text(
-        left - 0.12, top + 0.5, _wrapped(strip.name), color=look.ink, fontsize=9, ha="right",
-        va="center",
-    )  # fmt: skip
+    style = {"color": look.ink, "fontsize": 9, "ha": "right", "va": "center"}
+    axes.text(left - 0.12, top + 0.5, _wrapped(strip.name), **style)
     if strip.description is not None:
         draw_picture(axes, strip.description, left, top)
     for k, (image, right) in enumerate(zip(strip.images, strip.right, strict=True)):
@@ -80,10 +78,8 @@ def _frame(axes: Any, x: float, y: float, right: bool, look: Look) -> None:
     colour, width = (look.line, 1.0) if right else (look.wrong, 3.0)
     axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor=colour, linewidth=width, zorder=3))
     if not right:
-        axes.plot(
-            x + 0.9, y + 0.1, "X", color=look.wrong, markersize=9, markeredgecolor=look.paper,
-            zorder=4,
-        )  # fmt: skip
+        style = {"color": look.wrong, "markersize": 9, "markeredgecolor": look.paper}
+        axes.plot(x + 0.9, y + 0.1, "X", zorder=4, **style)
 
 
 def _wrapped(name: str) -> str:

@@ -114,10 +114,9 @@ def _lines(axes: Any, links: LatentLinks, left: np.ndarray, right: np.ndarray, l
     ease = along**2 * (3 - 2 * along)
     for a, b in np.argwhere(np.abs(links.terms) > 0.02 * largest):
         term = float(links.terms[a, b])
-        axes.plot(
-            3.5 + 2.1 * along, left[a] + (right[b] - left[a]) * ease, solid_capstyle="butt",
-            linewidth=9 * abs(term) / largest, color=_sign_colour(term, look), alpha=0.55,
-        )  # fmt: skip
+        height = left[a] + (right[b] - left[a]) * ease
+        style = {"linewidth": 9 * abs(term) / largest, "color": _sign_colour(term, look)}
+        axes.plot(3.5 + 2.1 * along, height, solid_capstyle="butt", alpha=0.55, **style)
 
 
 def _sign_colour(value: float, look: Look) -> str:
@@ -128,9 +127,7 @@ def _source_side(axes: Any, links: LatentLinks, heights: np.ndarray, look: Look)
     scale = 0.75 / (np.abs(links.source_weights).max() or 1.0)
     for name, weight, y in zip(links.source, links.source_weights, heights, strict=True):
         axes.barh(y, -scale * abs(weight), 0.3, left=3.45, color=_sign_colour(weight, look))
-        axes.text(
-            2.6, y, plain(name, 28), ha="right", va="center", fontsize=9, color=look.ink
-        )  # fmt: skip
+        axes.text(2.6, y, plain(name, 28), ha="right", va="center", fontsize=9, color=look.ink)
 
 
 def _target_side(

@@ -18,7 +18,7 @@ _MOST_NAMED = 100
 def cosine_similarities(vectors: np.ndarray, center: bool = True) -> np.ndarray:
     """cos(v_a - m, v_b - m) for all pairs of rows, m their mean (or 0); C x C.
 
-    Attributes are never negative, so without the mean off all classes look alike.
+    Attributes are never negative, so unless the mean is subtracted all classes look alike.
     """
     V = np.asarray(vectors, dtype=np.float64)
     V = V - V.mean(axis=0) if center else V

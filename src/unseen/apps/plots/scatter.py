@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
-from unseen.apps.plots.canvas import LIGHT, Look, mark_look, new_figure, plain
+from unseen.apps.plots.canvas import LIGHT, Look, legend, mark_look, new_figure, plain
 from unseen.errors import InputError
 
 _FEW = 10
@@ -49,7 +49,7 @@ def tsne_figure(
     names: Sequence[str],
     look: Look = LIGHT,
 ) -> Any:
-    """Points of rows (n x 2 a method), a colour and a shape for each class of `names`.
+    """Points of rows (n x 2 for each method), a colour and a shape for each class of `names`.
 
     More classes than ten have a number each, at the middle of their points and in the list below.
     """
@@ -86,10 +86,8 @@ def _panel(axes: Any, place: np.ndarray, labels: np.ndarray, names: Any, look: L
     unit = _unit(place)
     for k, name in enumerate(names):
         mine = unit[labels == name]
-        axes.scatter(
-            mine[:, 0], mine[:, 1], s=14, alpha=0.75, linewidths=0, rasterized=True,
-            **mark_look(k, look),
-        )  # fmt: skip
+        style = {"s": 14, "alpha": 0.75, "linewidths": 0, "rasterized": True}
+        axes.scatter(mine[:, 0], mine[:, 1], **style, **mark_look(k, look))
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], facecolor=look.paper)
     for spine in axes.spines.values():
         spine.set_color(look.line)
@@ -100,15 +98,12 @@ def _badges(
 ) -> None:
     present = [k for k, name in enumerate(names) if (labels == name).any()]
     middles = np.array([np.median(unit[labels == names[k]], axis=0) for k in present])
-    for k, place, middle in zip(
-        present, spread_apart(middles * inches, _BADGE, inches) / inches, middles, strict=True
-    ):
-        colour = mark_look(k, look)["color"]
+    places = spread_apart(middles * inches, _BADGE, inches) / inches
+    style = {"fontsize": 7, "color": look.ink, "ha": "center", "va": "center"}
+    for k, place, middle in zip(present, places, middles, strict=True):
+        box = {"facecolor": look.paper, "edgecolor": mark_look(k, look)["color"]}
         axes.plot(*np.transpose([middle, place]), color=look.ink, linewidth=0.6, zorder=4)
-        axes.text(
-            *place, str(k + 1), fontsize=7, color=look.ink, ha="center", va="center", zorder=5,
-            bbox={"boxstyle": "round,pad=0.18", "facecolor": look.paper, "edgecolor": colour},
-        )  # fmt: skip
+        axes.text(*place, str(k + 1), zorder=5, bbox={"boxstyle": "round,pad=0.18", **box}, **style)
 
 
 def spread_apart(
@@ -141,11 +136,11 @@ def _list(
 ) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], linestyle="", markersize=6, **mark_look(k, look))
-               for k in range(len(names))]  # fmt: skip
+    handles = [
+        Line2D([], [], linestyle="", markersize=6, **mark_look(k, look)) for k in range(len(names))
+    ]
     shown = [f"{k + 1} {plain(n, 26)}" if numbered else plain(n, 26) for k, n in enumerate(names)]
-    figure.legend(
-        handles, shown, loc="upper center", bbox_to_anchor=(0.5, top), frameon=False,
-        ncols=min(_legend_columns(n_panels), len(names)), labelcolor=look.ink, fontsize=8,
-        handletextpad=0.2, columnspacing=1.2, labelspacing=0.35, borderpad=0.2,
-    )  # fmt: skip
+    tight = {"handletextpad": 0.2, "columnspacing": 1.2, "labelspacing": 0.35, "borderpad": 0.2}
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, top), "handles": handles}
+    ncols = min(_legend_columns(n_panels), len(names))
+    legend(figure, look, labels=shown, ncols=ncols, fontsize=8, **place, **tight)

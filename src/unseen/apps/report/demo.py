@@ -13,16 +13,16 @@ from unseen import __version__, metrics
 from unseen.apps.plots import Strip, gallery_figure, precision_recall_figure
 from unseen.apps.plots.canvas import png
 from unseen.apps.report import page as html
+from unseen.apps.report.page import percent
 from unseen.apps.report.pictures import RowPictures
 from unseen.apps.report.publish import Shown, publish, write
 from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
 from unseen.datasets.digits import DIGITS, draw_segments
 from unseen.errors import require
-from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.estimators import ZeroShotClassifier, method
 from unseen.evaluation.protocols import ClassResult, Evaluation, evaluate
 
 _TOP = 5
-percent = html.percent
 SHOWN = ("kernel-jlse", "jlse", "eszsl", "ale", "sae", "conse", "dap")
 # Every twentieth of the 120 ways to choose three digits, so that slow methods take part too.
 SPLITS = digit_splits()[::20]
@@ -38,15 +38,24 @@ class DemoRow:
     deviation_over_splits: float
     seconds: float
 
+    @property
+    def cells(self) -> list[str]:
+        """Per-class top-1, mAP, the mean over the splits, and seconds, for a table."""
+        return [
+            percent(self.evaluation.per_class_accuracy),
+            percent(self.evaluation.mean_average_precision),
+            f"{percent(self.mean_over_splits)} ± {percent(self.deviation_over_splits)}",
+            f"{self.seconds:.2f}",
+        ]
+
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Everything the demonstration found; `hits` are right images among the first five."""
+    """Everything the demonstration found."""
 
     data: ZeroShotDataset
     models: dict[str, ZeroShotClassifier]
     rows: tuple[DemoRow, ...]
-    hits: dict[str, int]
 
     @property
     def unseen(self) -> list[str]:
@@ -62,6 +71,29 @@ class DemoResult:
         """The retrieval of the best method, one unseen digit after the other."""
         found = {c.name: c for c in self.best.evaluation.by_class}
         return [found[name] for name in self.unseen]
+
+    def returned(self) -> dict[str, list[tuple[int, bool]]]:
+        """For each unseen digit the first five rows that the best method ranks, and whether each
+        is right."""
+        X, y = self.data.unseen_set()
+        model, numbers, found = self.models[self.best.method], self.data.unseen_rows, {}
+        for name in self.unseen:
+            rows = model.rank(name, X, k=_TOP).rows
+            found[name] = [(int(numbers[r]), bool(y[r] == name)) for r in rows]
+        return found
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """Right images among the first five."""
+        return {name: sum(right for _, right in rows) for name, rows in self.returned().items()}
+
+    def retrieval(self) -> tuple[list[str], list[list[Any]]]:
+        """Columns and rows of a table of the retrieval by the best method."""
+        hits = self.hits
+        columns = ["digit", "images", "average precision", f"right among the first {_TOP}"]
+        return columns, [
+            [c.name, c.rows, percent(c.average_precision), hits[c.name]] for c in self.by_class
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -79,48 +111,25 @@ def run_demo() -> DemoResult:
     """Train methods on seven digits and test them on the other three; then on `SPLITS`."""
     require("matplotlib", "report", "the page of the demonstration")
     data = load_digits_zero_shot()
+    others = [data.with_unseen(unseen) for unseen in SPLITS]
     models, rows = {}, []
     for name in SHOWN:
-        kind = METHODS[name]
         start = time.perf_counter()
-        models[name] = _fitted(kind, data)
+        models[name] = _fitted(name, data)
         result = evaluate(models[name], data)
         seconds = time.perf_counter() - start
-        scores = [_accuracy(kind, data.with_unseen(unseen)) for unseen in SPLITS]
-        mean, deviation = float(np.mean(scores)), float(np.std(scores))
-        rows.append(DemoRow(name, result, mean, deviation, seconds))
-    best = max(rows, key=lambda row: row.mean_over_splits).method
-    hits = {
-        name: sum(right for _, right in found)
-        for name, found in _retrieved(models[best], data).items()
-    }
-    return DemoResult(data, models, tuple(rows), hits)
+        scores = [_fitted(name, other).score(*other.unseen_set()) for other in others]
+        rows.append(DemoRow(name, result, float(np.mean(scores)), float(np.std(scores)), seconds))
+    return DemoResult(data, models, tuple(rows))
 
 
-def _fitted(kind: type[ZeroShotClassifier], data: ZeroShotDataset) -> ZeroShotClassifier:
+def _fitted(name: str, data: ZeroShotDataset) -> ZeroShotClassifier:
     X, y = data.training_set()
-    return kind().fit(X, y, classes=data.classes)
-
-
-def _accuracy(kind: type[ZeroShotClassifier], data: ZeroShotDataset) -> float:
-    return _fitted(kind, data).score(*data.unseen_set())
-
-
-def _retrieved(
-    model: ZeroShotClassifier, data: ZeroShotDataset
-) -> dict[str, list[tuple[int, bool]]]:
-    """For each unseen digit the first five rows of its ranking, and whether each is right."""
-    X, y = data.unseen_set()
-    found = {}
-    for name in _by_number(data.unseen.tolist()):
-        rows = model.rank(name, X, k=_TOP).rows
-        found[name] = [(int(data.unseen_rows[r]), bool(y[r] == name)) for r in rows]
-    return found
+    return method(name)().fit(X, y, classes=data.classes)
 
 
 def write_demo(result: DemoResult, folder: Path) -> Path:
     """Write the page, which holds all it shows, and the gallery once more as a picture."""
-    folder = Path(folder)
     text = html.page("unseen: digits nobody trained on", _body(result, folder))
     write(folder / "index.html", text.encode())
     write(folder / "retrieval.png", png(_picture(result), 110))
@@ -131,64 +140,46 @@ def _picture(result: DemoResult) -> Any:
     data = result.data
     assert data.images is not None
     strips = []
-    for name, found in _retrieved(result.models[result.best.method], data).items():
-        images = [data.images[row] for row, _ in found]
+    for name, returned in result.returned().items():
+        images = [data.images[row] for row, _ in returned]
         lit = draw_segments(data.classes.vector(name))
-        strips.append(Strip(name, lit, images, [right for _, right in found]))
+        strips.append(Strip(name, lit, images, [right for _, right in returned]))
     return gallery_figure(strips, "Digits that no training image shows")
 
 
 def _body(result: DemoResult, folder: Path) -> str:
-    data, best = result.data, result.best
+    data = result.data
     *others, last = result.unseen
-    never = f"{', '.join(others)} or {last}"
     seen = ", ".join(_by_number(data.seen.tolist()))
-    return "\n".join(
-        [
-            html.paragraph(
-                f"A model was trained on {data.train_rows.size:,} handwritten images of seven "
-                f"digits ({seen}). It has never seen an image of {never}. "
-                "All it knows of them is which segments of a seven-segment display they light."
-            ),
-            html.section("What the model knows of each digit", _description_table(result)),
-            html.section(
-                "Recognition", _recognition_table(result), html.paragraph(_caveat(), True)
-            ),
-            html.section(
-                f"Retrieval with {best.method}",
-                html.paragraph(
-                    f"The description of a digit goes in, the {_TOP} images that fit it best come "
-                    "out."
-                ),
-                _gallery(result),
-                html.paragraph(
-                    "A red frame and a cross mark a false return: an image of another digit.", True
-                ),
-                html.table(
-                    ["digit", "images", "average precision", f"right among the first {_TOP}"],
-                    [
-                        [c.name, c.rows, percent(c.average_precision), result.hits[c.name]]
-                        for c in result.by_class
-                    ],
-                ),
-                _curves(result, folder),
-            ),
-            html.section(
-                "Repeat it",
-                html.paragraph(f"With unseen {__version__}:"),
-                html.code("unseen demo --out FOLDER"),
-            ),
-        ]
+    says = (
+        f"A model was trained on {data.train_rows.size:,} handwritten images of seven digits "
+        f"({seen}). It has never seen an image of {', '.join(others)} or {last}. All it knows of "
+        "them is which segments of a seven-segment display they light."
     )
-
-
-def _caveat() -> str:
-    return (
+    caveat = (
         "Per-class top-1: the mean over the unseen digits of the share of their images that are "
         "named right. Seven classes are very few to learn from, and some digits differ in a single "
-        "segment, so results vary much between choices of the three unseen digits: the mean "
+        "segment, so results vary a lot between choices of the three unseen digits: the mean "
         f"of {len(SPLITS)} such splits is the honest summary."
     )
+    goes_in = f"The description of a digit goes in, the {_TOP} images that fit it best come out."
+    false = "A red frame and a cross mark a false return: an image of another digit."
+    retrieval = [
+        html.paragraph(goes_in),
+        _gallery(result),
+        html.paragraph(false, note=True),
+        html.table(*result.retrieval()),
+        _curves(result, folder),
+    ]
+    repeat = html.paragraph(f"With unseen {__version__}:"), html.code("unseen demo --out FOLDER")
+    parts = [
+        html.paragraph(says),
+        html.section("What the model knows of each digit", _description_table(result)),
+        html.section("Recognition", _recognition_table(result), html.paragraph(caveat, note=True)),
+        html.section(f"Retrieval with {result.best.method}", *retrieval),
+        html.section("Repeat it", *repeat),
+    ]
+    return "\n".join(parts)
 
 
 def _description_table(result: DemoResult) -> str:
@@ -203,48 +194,30 @@ def _description_table(result: DemoResult) -> str:
 
 
 def _recognition_table(result: DemoResult) -> str:
-    rows = [
-        [
-            row.method,
-            percent(row.evaluation.per_class_accuracy),
-            percent(row.evaluation.mean_average_precision),
-            f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
-            f"{row.seconds:.2f}",
-        ]
-        for row in result.rows
-    ]
     chance = percent(result.best.evaluation.chance)
-    rows.append(["chance", chance, "-", chance, "-"])
-    columns = [
-        "method",
-        "per-class top-1",
-        "mAP",
-        f"top-1, mean of {len(SPLITS)} splits",
-        "seconds",
-    ]
-    return html.table(columns, rows)
+    rows = [[row.method, *row.cells] for row in result.rows]
+    mean = f"top-1, mean of {len(SPLITS)} splits"
+    columns = ["method", "per-class top-1", "mAP", mean, "seconds"]
+    return html.table(columns, [*rows, ["chance", chance, "-", chance, "-"]])
 
 
 def _gallery(result: DemoResult) -> str:
-    data, images = result.data, RowPictures(result.data)
+    y, images = result.data.y, RowPictures(result.data)
     strips = [
-        (name, [(images.uri(row), right, f"image {row}: a {data.y[row]}") for row, right in found])
-        for name, found in _retrieved(result.models[result.best.method], data).items()
+        (name, [(images.uri(row), right, f"image {row}: a {y[row]}") for row, right in returned])
+        for name, returned in result.returned().items()
     ]
     return html.gallery(strips, images.tiny)
 
 
 def _curves(result: DemoResult, folder: Path) -> str:
     X, y = result.data.unseen_set()
-    model = result.models[result.best.method]
-    scores = model.similarities(X, result.unseen)
+    scores = result.models[result.best.method].similarities(X, result.unseen)
     curves = {
         name: metrics.precision_recall_curve(y == name, scores[:, k])
         for k, name in enumerate(result.unseen)
     }
-    precision = {c.name: c.average_precision for c in result.best.evaluation.by_class}
-    shown = Shown(
-        "precision-recall", "precision against recall for each unseen digit", "",
-        lambda look: precision_recall_figure(curves, precision, look),
-    )  # fmt: skip
-    return publish(shown, folder / "figures")
+    precision = {c.name: c.average_precision for c in result.by_class}
+    alt = "precision against recall for each unseen digit"
+    draw = lambda look: precision_recall_figure(curves, precision, look)  # noqa: E731
+    return publish(Shown("precision-recall", alt, "", draw), folder / "figures")

@@ -5,25 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from unseen import files
-from unseen.apps.bench.jobs import provenance
 from unseen.apps.report import figures
 from unseen.apps.report import page as html
 from unseen.apps.report.measure import Measurements, Subject
+from unseen.apps.report.page import percent
 from unseen.apps.report.pictures import RowPictures
+from unseen.apps.report.provenance import provenance
 from unseen.apps.report.publish import publish, publish_png, replacing_figures, write
 from unseen.errors import InputError, counted, listed, nearest, require
 from unseen.estimators import METHODS
+from unseen.evaluation.protocols import Evaluation
 from unseen.support.parts import changed_parameters, plain_parameters, usual_parameters
 
 _FEW = 12
-# How many steps `write_model_report` tells of.
+# How many steps of progress `write_model_report` reports.
 SECTIONS = 13
-percent = html.percent
 
 
 def write_model_report(
@@ -69,7 +69,7 @@ def _sections(
     yield "Confusions", lambda: _confusions(found, folder)
     yield "By class", lambda: _by_class(found)
     yield "Embeddings", lambda: _embeddings(found, folder)
-    yield "Likeness of classes", lambda: _likeness(found, folder)
+    yield "Similarity of classes", lambda: _likeness(found, folder)
     yield "Seen and unseen classes", lambda: _generalized(found, folder)
     yield "Latent links", lambda: _links(found, pictures, explain, folder)
     yield "Training", lambda: "\n".join(publish(s, folder) for s in figures.objectives(found))
@@ -103,23 +103,28 @@ def _summary(found: Measurements) -> str:
 
 
 def _results(found: Measurements) -> str:
-    measures: list[tuple[str, Callable[[Any], str]]] = [
-        ("per-class top-1 accuracy", lambda e: percent(e.per_class_accuracy)),
-        ("per-image top-1 accuracy", lambda e: percent(e.per_image_accuracy)),
-        ("retrieval mAP", lambda e: percent(e.mean_average_precision)),
-        ("retrieval mAP, against the others", lambda e: percent(e.relative_mean_average_precision)),
-        ("chance", lambda e: percent(e.chance)),
-        ("seconds to score the rows", lambda e: f"{e.seconds:.2f}"),
-    ]
-    if found.main.evaluation.generalized is not None:
-        measures += [
-            ("generalised: seen", lambda e: percent(e.generalized.seen)),
-            ("generalised: unseen", lambda e: percent(e.generalized.unseen)),
-            ("generalised: harmonic mean", lambda e: percent(e.generalized.harmonic_mean)),
-            ("generalised: AUSUC", lambda e: f"{e.generalized.ausuc:.3f}"),
-        ]
-    rows = [[name, *(value(m.evaluation) for m in found.methods)] for name, value in measures]
+    columns = [_result_cells(m.evaluation) for m in found.methods]
+    rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
     return html.table(["measure", *(m.label for m in found.methods)], rows)
+
+
+def _result_cells(result: Evaluation) -> dict[str, str]:
+    cells = {
+        "per-class top-1 accuracy": percent(result.per_class_accuracy),
+        "per-image top-1 accuracy": percent(result.per_image_accuracy),
+        "retrieval mAP": percent(result.mean_average_precision),
+        "retrieval mAP, against the others": percent(result.relative_mean_average_precision),
+        "chance": percent(result.chance),
+        "seconds to score the rows": f"{result.seconds:.2f}",
+    }
+    if (general := result.generalized) is not None:
+        cells |= {
+            "generalised: seen": percent(general.seen),
+            "generalised: unseen": percent(general.unseen),
+            "generalised: harmonic mean": percent(general.harmonic_mean),
+            "generalised: AUSUC": f"{general.ausuc:.3f}",
+        }
+    return cells
 
 
 def _retrieval(found: Measurements, pictures: RowPictures, top: int, folder: Path) -> str:
@@ -134,13 +139,8 @@ def _retrieval(found: Measurements, pictures: RowPictures, top: int, folder: Pat
         for title, returned in found.retrieved(top).items()
     ]
     publish_png(figures.gallery(found, pictures, top), folder)
-    return (
-        says
-        + html.gallery(strips, pictures.tiny)
-        + html.paragraph(
-            "A red frame and a cross mark a false return: a row of another class.", note=True
-        )
-    )
+    false = "A red frame and a cross mark a false return: a row of another class."
+    return says + html.gallery(strips, pictures.tiny) + html.paragraph(false, note=True)
 
 
 def _returned_table(found: Measurements, top: int) -> str:
@@ -242,40 +242,27 @@ def _data(found: Measurements) -> str:
 
 def _repeat(found: Measurements, command: str, source: str) -> str:
     saved = [m.subject for m in found.methods if m.subject.file]
-    commands = [
-        _fit_command(found, subject, source)
-        for subject in saved
-        if not hasattr(subject.model, "pairs_")
-    ]
+    fitted = [subject for subject in saved if not hasattr(subject.model, "pairs_")]
+    commands = [_fit_command(found, subject, source) for subject in fitted]
     commands += [command] if command else []
-    facts = provenance(found.data)
-    versions = facts["versions"] | {
-        "matplotlib": require("matplotlib", "report", "a report").__version__
-    }
-    models = [[subject.label, subject.file, files.sha256(subject.file)] for subject in saved]
+    parts = []
+    if commands:
+        says = "Models of these parameters are trained, and this page is made, by these commands:"
+        parts += [html.paragraph(says), html.code("\n".join(commands))]
     elsewhere = [subject.label for subject in saved if _trained_elsewhere(found, subject)]
-    parts = [
-        html.paragraph(
-            "Models of these parameters are trained, and this page is made, by these commands:"
-        )
-        if commands
-        else "",
-        html.code("\n".join(commands)) if commands else "",
-        html.paragraph(
-            f"{listed(elsewhere)} in its file was trained on other data than those of this page.",
-            note=True,
-        )
-        if elsewhere
-        else "",
-        html.table(["model", "file", "SHA-256"], models, numbers=False) if models else "",
-        html.paragraph(
-            f"Made at {facts['time']} with "
-            + ", ".join(f"{name} {version}" for name, version in versions.items())
-            + f" on {facts['machine']['system']}, {counted(facts['machine']['cores'], 'core')}.",
-            note=True,
-        ),
-    ]
-    return "\n".join(filter(None, parts))
+    if elsewhere:
+        says = f"{listed(elsewhere)} in its file was trained on other data than those of this page."
+        parts.append(html.paragraph(says, note=True))
+    if saved:
+        models = [[subject.label, subject.file, files.sha256(subject.file)] for subject in saved]
+        parts.append(html.table(["model", "file", "SHA-256"], models, numbers=False))
+    facts = provenance(found.data)
+    matplotlib = require("matplotlib", "report", "a report").__version__
+    versions = facts["versions"] | {"matplotlib": matplotlib}
+    made = ", ".join(f"{name} {version}" for name, version in versions.items())
+    machine = f"{facts['machine']['system']}, {counted(facts['machine']['cores'], 'core')}"
+    parts.append(html.paragraph(f"Made at {facts['time']} with {made} on {machine}.", note=True))
+    return "\n".join(parts)
 
 
 def _trained_elsewhere(found: Measurements, subject: Subject) -> bool:

@@ -6,66 +6,17 @@ import math
 import re
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 # A figure of so many pixels can be read on a telephone.
 _NARROW = 480
 # So many strips of a gallery stand in two columns.
 _MANY = 12
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1a1d21; --paper: #ffffff; --soft: #5b6470;
-        --line: #d9dee4; --wrong: #d1242f; --panel: #f3f5f7; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --paper: #16191d; --soft: #a3abb5; --line: #353b43;
-          --wrong: #ff6b6b; --panel: #22262c; } }
-body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-       max-width: 900px; margin: 2.5rem auto; padding: 0 1rem; }
-h1 { font-size: 1.8rem; margin-bottom: .2rem; }
-h2 { font-size: 1.2rem; margin-top: 2.4rem; }
-p.note { color: var(--soft); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; margin: .6rem 0; }
-th, td { text-align: left; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--line); }
-td { white-space: nowrap; }
-th { vertical-align: bottom; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: .8rem 0 1.2rem; overflow-x: auto; }
-figure img { display: block; height: auto; max-width: 100%; margin: 0 auto; border-radius: 6px; }
-figcaption { color: var(--soft); font-size: .9rem; position: sticky; left: 0; }
-nav ul { columns: 2; padding-left: 1.2rem; }
-a { color: inherit; }
-details > summary { cursor: pointer; margin: .6rem 0; }
-.gallery { display: grid; grid-template-columns: minmax(6rem, 9rem) 1fr; gap: .7rem;
-           align-items: center; }
-@media (min-width: 860px) { .gallery.many { grid-template-columns: 7rem 1fr 7rem 1fr; }
-  .gallery.many strong { font-size: .85rem; line-height: 1.3; }
-  .gallery.many img { width: 62px; } .gallery.many .strip { gap: .25rem; } }
-.gallery strong { overflow-wrap: anywhere; }
-.gallery .strip { display: flex; gap: .5rem; }
-.gallery .cell { position: relative; min-width: 0; }
-.gallery .cell.wrong::after { content: "\\2715"; position: absolute; top: 0; right: 0;
-  width: 1.1rem; height: 1.1rem; font: bold .75rem/1.1rem sans-serif; text-align: center;
-  color: #ffffff; background: #d1242f; border-radius: 0 6px 0 6px; }
-.gallery img { width: 88px; max-width: 100%; aspect-ratio: 1; object-fit: contain;
-               border-radius: 6px; border: 3px solid transparent; background: var(--panel);
-               box-sizing: border-box; display: block; }
-.gallery img.tiny { image-rendering: pixelated; width: 72px; background: #ffffff; }
-.gallery img.right { border-color: var(--line); }
-.gallery img.wrong { border-color: var(--wrong); }
-.gallery + p.note { margin-top: .5rem; margin-bottom: 1.6rem; }
-pre { background: color-mix(in srgb, var(--ink) 7%, transparent); border-radius: 6px;
-      padding: .6rem .8rem; overflow-x: auto; }
-@media (max-width: 560px) {
-  body { margin-top: 1.2rem; }
-  td:first-child { white-space: normal; }
-  .gallery { grid-template-columns: 1fr; gap: .3rem; }
-  .gallery .strip { margin-bottom: .6rem; }
-  .gallery img, .gallery img.tiny { width: 60px; }
-  nav ul { columns: 1; } }
-"""
+_STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
 
 
-# By this a page tells what wrote it.
+# What shows that the library wrote a page.
 MAKER = '<meta name="generator" content="unseen">'
 
 

@@ -10,19 +10,16 @@ from typing import Any
 
 from unseen.apps.bench import tables
 from unseen.apps.bench.log import read_records
-from unseen.apps.bench.sweep import Sweep, sweep_picture, sweep_table
+from unseen.apps.bench.sweep import Sweep, sweep_shown, sweep_table
 from unseen.apps.bench.variants import GROUPS, LABELS
 from unseen.apps.report import page as html
-from unseen.apps.report.publish import Shown, publish, replacing_figures, write
+from unseen.apps.report.publish import publish, replacing_figures, write
 from unseen.errors import InputError, counted
 
 Record = dict[str, Any]
-_SWEEP = ("method", "parameter", "values", "fixed", "split", "trials", "on")
 
 
-def write_run_report(
-    run: Path, folder: Path, progress: Callable[[str], None] = lambda what: None
-) -> Path:
+def write_run_report(run: Path, folder: Path) -> Path:
     """Write index.html with all tables and sweeps of the results in `run`."""
     everything = _records(run)
     records = _of_latest_data(everything)
@@ -30,14 +27,12 @@ def write_run_report(
     measured = [r for r in records if "parameter" not in r]
     parts, commands = [], []
     for group in _groups(measured, _setting):
-        progress("tables")
         parts += [table.html() for table in tables.all_tables(group)]
         parts.append(_parameters(group))
         commands.append(_bench_command(group))
     with replacing_figures(folder / "figures"):
-        for k, group in enumerate(_groups(swept, lambda r: [r[f] for f in _SWEEP])):
+        for k, group in enumerate(_groups(swept, lambda r: [r[f] for f in Sweep._fields])):
             sweep = _sweep(group[0])
-            progress(f"sweep of {sweep.parameter}")
             parts.append(_swept(sweep, group, k, folder / "figures"))
             commands.append(_sweep_command(sweep, group))
     parts.append(html.section("Data and machine", _provenance(records)))
@@ -85,12 +80,8 @@ def _of_latest_data(records: Sequence[Record]) -> list[Record]:
 
 def _setting(record: Record) -> list[Any]:
     """What all results of one command share."""
-    return [
-        record["tuning"],
-        record["budget"],
-        record["generalized"] is not None,
-        record["random_classes"],
-    ]
+    generalized = record["generalized"] is not None
+    return [record["tuning"], record["budget"], generalized, record["random_classes"]]
 
 
 def _groups(records: Sequence[Record], key: Callable[[Record], Any]) -> list[list[Record]]:
@@ -100,18 +91,13 @@ def _groups(records: Sequence[Record], key: Callable[[Record], Any]) -> list[lis
     return list(groups.values())
 
 
-def _distinct(records: Sequence[Record], field: str) -> list[Any]:
-    return list(dict.fromkeys(r[field] for r in records))
-
-
 def _parameters(records: Sequence[Record]) -> str:
     """Parameters that were not the defaults, where there are any."""
-    rows = [
-        [r["data"], tables.method_name(r["method"]), r["trial"] + 1,
-         ", ".join(f"{k}={v}" for k, v in r["parameters"].items())]
-        for r in records
-        if r["parameters"]
-    ]  # fmt: skip
+    rows = []
+    for r in records:
+        if r["parameters"]:
+            changed = ", ".join(f"{k}={v}" for k, v in r["parameters"].items())
+            rows.append([r["data"], tables.method_name(r["method"]), r["trial"] + 1, changed])
     if not rows:
         return ""
     table = html.table(["data", "method", "trial", "parameters"], rows, numbers=False)
@@ -120,10 +106,10 @@ def _parameters(records: Sequence[Record]) -> str:
 
 def _bench_command(records: Sequence[Record]) -> str:
     tuning, budget, generalized, random_classes = _setting(records[0])
-    methods = _distinct(records, "method")
+    methods = tables.distinct(records, "method")
     names = [m for m in methods if m not in LABELS]
     names += [name for name, rows in GROUPS.items() if set(rows) & set(methods)]
-    words = ["unseen", "bench", *_distinct(records, "data")]
+    words = ["unseen", "bench", *tables.distinct(records, "data")]
     for name in names:
         words += ["-m", name]
     words += ["--trials", str(max(r["trial"] for r in records) + 1), "--tuning", tuning]
@@ -134,24 +120,19 @@ def _bench_command(records: Sequence[Record]) -> str:
 
 
 def _sweep(record: Record) -> Sweep:
-    fields: dict[str, Any] = {f: record[f] for f in _SWEEP}
-    fields["values"] = tuple(record["values"])
-    return Sweep(**fields)
+    sweep = Sweep(*(record[field] for field in Sweep._fields))
+    return sweep._replace(values=tuple(sweep.values))
 
 
 def _swept(sweep: Sweep, records: Sequence[Record], number: int, folder: Path) -> str:
-    table = sweep_table(sweep, records)
-    shown = Shown(
-        f"sweep-{sweep.parameter}" + (f"-{number + 1}" if number else ""),
-        table.title,
-        "Lines are means over the trials, bands one standard deviation.",
-        lambda look: sweep_picture(sweep, records, look),
-    )
-    return table.html() + publish(shown, folder)
+    name = f"sweep-{sweep.parameter}" + (f"-{number + 1}" if number else "")
+    caption = "Lines are means over the trials, bands one standard deviation."
+    shown = sweep_shown(sweep, records, name, caption)
+    return sweep_table(sweep, records).html() + publish(shown, folder)
 
 
 def _sweep_command(sweep: Sweep, records: Sequence[Record]) -> str:
-    words = ["unseen", "sweep", sweep.parameter, *_distinct(records, "data")]
+    words = ["unseen", "sweep", sweep.parameter, *tables.distinct(records, "data")]
     words += ["--values", ",".join(map(str, sweep.values)), "--method", sweep.method]
     for name, value in sweep.fixed.items():
         words += ["--set", f"{name}={value}"]
@@ -161,21 +142,21 @@ def _sweep_command(sweep: Sweep, records: Sequence[Record]) -> str:
 
 
 def _provenance(records: Sequence[Record]) -> str:
-    versions = "; ".join(
-        dict.fromkeys(", ".join(f"{k} {v}" for k, v in r["versions"].items()) for r in records)
-    )
-    machines = "; ".join(
-        dict.fromkeys(f"{r['machine']['system']}, {r['machine']['cores']} cores" for r in records)
-    )
-    sources = dict.fromkeys(
-        (r["data"], name, digest) for r in records for name, digest in r["sources"].items()
-    )
-    notes = dict.fromkeys(f"{r['data']}: {note}" for r in records for note in r.get("notes", ()))
-    table = html.table(["data", "file that was read", "SHA-256"], list(sources), numbers=False)
+    versions = [", ".join(f"{k} {v}" for k, v in r["versions"].items()) for r in records]
+    machines = [f"{r['machine']['system']}, {r['machine']['cores']} cores" for r in records]
+    notes = [f"{r['data']}: {note}" for r in records for note in r.get("notes", ())]
+    sources = [(r["data"], *source) for r in records for source in r["sources"].items()]
+    rows = list(dict.fromkeys(sources))
+    table = html.table(["data", "file that was read", "SHA-256"], rows, numbers=False)
+    made = f"Made with {_once(versions)} on {_once(machines)}."
     return "\n".join(
         [
-            html.paragraph(f"Made with {versions} on {machines}."),
-            *(html.paragraph(note, note=True) for note in notes),
-            html.details(f"Checksums of {counted(len(sources), 'file')}", table),
+            html.paragraph(made),
+            *(html.paragraph(note, note=True) for note in dict.fromkeys(notes)),
+            html.details(f"Checksums of {counted(len(rows), 'file')}", table),
         ]
     )
+
+
+def _once(texts: Sequence[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
