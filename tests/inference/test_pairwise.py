@@ -15,7 +15,6 @@ from unseen.inference.scorer import DataFit
 from unseen.metrics import per_class_accuracy
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Maximum
 from unseen.model.latent import LatentModel
-from unseen.model.terms import similarity_scores
 from unseen.solvers.source_codes import SETS
 
 LOSSES = ("hinge", "squared_hinge")
@@ -138,7 +137,7 @@ def test_codes_of_pairs_score_what_their_own_similarity_says() -> None:
     """With a row in which nothing can be gained, by hand: z_s'W z_t + b is beyond the margin."""
     model = latent_model(b=50.0, link="margin")
     S, X = problem()
-    plain = similarity_scores(model.embed_classes(S), model.embed_rows(X @ model.D), model.W, 50.0)
+    plain = model.scores(model.embed_classes(S), model.embed_rows(X @ model.D))
     assert plain.min() > 1
     np.testing.assert_allclose(scores(model, Algorithm3(), 1, S, X), plain, atol=1e-6)
 

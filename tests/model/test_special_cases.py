@@ -23,6 +23,7 @@ from unseen.inference.scorer import DataFit
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint
 from unseen.model.latent import LatentModel
 from unseen.model.point_mass import PointMass, PointMasses, in_blocks
+from unseen.solvers.block import Ridge
 from unseen.solvers.source_codes import fit_source_codes
 
 
@@ -78,7 +79,7 @@ def test_semantic_similarity_embedding(kind: type[SSE], data: ZeroShotDataset) -
 
     def simplex_code(s: np.ndarray) -> np.ndarray:
         SB = model.class_scaling_(s) @ B.T
-        return fit_source_codes(SB, B @ B.T, lam1=gamma, lam2=1.0).value
+        return fit_source_codes(SB, Ridge(B @ B.T, gamma, 1.0)).value
 
     def transform(x: np.ndarray) -> np.ndarray:
         x = model.scaling_(x)[:, None]

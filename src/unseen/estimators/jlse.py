@@ -13,13 +13,12 @@ from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit, Testing
 from unseen.model.spaces import Spaces
-from unseen.pairs.weights import pair_weights
+from unseen.pairs.loss import weight_ratio
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.checks import check_number, check_positive, check_whole
 from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1
-from unseen.training.start import Recipe
 
 TRAINING = Part(Algorithm2, (Algorithm2, Algorithm1))
 TESTING = (Algorithm4, Algorithm3, DataFit)
@@ -145,26 +144,12 @@ class JLSE(LatentClassifier):
             check_positive(getattr(self, name), name)
         for name in ("source_shrinkage", "target_shrinkage", "constant_feature"):
             check_number(getattr(self, name), name, 0)
-        pair_weights(1, 2, self.positive_weight)
+        weight_ratio(self.positive_weight)
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         return Spaces(
             self._part("row_scaler").learn(X, unit_scale=True, constant=self.constant_feature),
             self._part("class_scaler").learn(vectors),
-        )
-
-    def _recipe(self, labels: np.ndarray) -> Recipe:
-        return Recipe(
-            n_target_atoms=self.n_target_atoms,
-            n_source_atoms=self.n_source_atoms,
-            source_fit=self.source_fit,
-            source_shrinkage=self.source_shrinkage,
-            target_fit=self.target_fit,
-            target_shrinkage=self.target_shrinkage,
-            similarity_penalty=self.similarity_penalty,
-            positive_weight=self.positive_weight,
-            block_tol=self._part("training").block_tol,
-            random_state=self.random_state,
         )
 
 

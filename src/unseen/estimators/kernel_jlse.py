@@ -16,7 +16,6 @@ from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.checks import check_positive
 from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
-from unseen.training.start import Recipe
 
 
 class KernelJLSE(JLSE):
@@ -40,6 +39,7 @@ class KernelJLSE(JLSE):
         "testing": Part(lambda: Algorithm4(offset=0.3), TESTING),
     }
     _ranges: ClassVar[Mapping[str, float]] = {**JLSE._ranges, "kernel_width": 3.0}
+    _loss = "squared_hinge"
     _link = "margin"
 
     def __init__(
@@ -96,6 +96,3 @@ class KernelJLSE(JLSE):
             center=False,
         )
         return Spaces(plain.rows, plain.descriptions, class_kernel=kernel)
-
-    def _recipe(self, labels: np.ndarray) -> Recipe:
-        return super()._recipe(labels)._replace(loss="squared_hinge")

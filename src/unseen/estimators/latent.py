@@ -10,22 +10,23 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.explanation import Explanation, explain
 from unseen.estimators.matching import PairMatching
-from unseen.inference.decision import decision_scores
-from unseen.inference.scorer import Candidates, DataFit, Scorer
+from unseen.inference.scorer import Candidates, DataFit, Scorer, decision_scores
 from unseen.model.latent import LatentModel
 from unseen.model.spaces import Spaces
+from unseen.pairs.loss import Pairs
 from unseen.rows.training import TrainingRows
 from unseen.support.threads import threads_for
-from unseen.training.start import Recipe, begin
+from unseen.training.alternating import Data
+from unseen.training.initialize import Choices, begin
 
 # Sets of candidates whose embedding is kept.
 _MOST_KEPT = 8
 
 
-class LatentClassifier(PairMatching):
+class LatentClassifier(PairMatching, Choices):
     """A classifier whose fitted state is a `LatentModel`.
 
-    A method says what is trained (`_recipe`) and in which spaces (`_spaces`); its parts
+    A method says what is trained (`Choices`) and in which spaces (`_spaces`); its parts
     `training` and `testing` say how, and `decision` what a class is chosen by.
 
     Attributes after `fit`
@@ -40,31 +41,28 @@ class LatentClassifier(PairMatching):
     history_: np.ndarray
     n_iter_: int
     decision: int
-    # The form of log p_W that classes are chosen by.
+    positive_weight: float | str
+    # The pair loss of training, and the form of log p_W that classes are chosen by.
+    _loss = "hinge"
     _link = "saturating"
 
-    # -- what a method gives --------------------------------------------------------------------
-
-    def _recipe(self, labels: np.ndarray) -> Recipe:
-        """What is trained."""
-        raise TypeError(f"{type(self).__name__} must define _recipe")
+    # -- training -------------------------------------------------------------------------------
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         """Rows and descriptions in the spaces of D and B."""
         raise TypeError(f"{type(self).__name__} must define _spaces")
 
-    # -- training -------------------------------------------------------------------------------
-
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._check_parameters()
         self._forget_pairs()
-        recipe, algorithm = self._recipe(labels), self._part("training")
-        work = X.shape[0] * min(recipe.n_target_atoms, X.shape[1]) * table.n_classes
+        algorithm = self._part("training")
+        pairs = Pairs.weighted(labels, table.n_classes, self.positive_weight, self._loss)
+        work = X.shape[0] * min(self.n_target_atoms, X.shape[1]) * table.n_classes
         with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
             spaces = self._spaces(X, table.vectors)
             S = spaces.describe(table.vectors).astype(X.dtype)
-            found = checkpoint.state("rounds")
-            training = begin(S, TrainingRows(X, spaces.rows), labels, recipe, found)
+            data = Data(S, TrainingRows(X, spaces.rows), pairs)
+            training = begin(data, self, algorithm.block_tol, checkpoint.state("rounds"))
             algorithm.run(training, checkpoint)
         self.latent_ = training.model(spaces, self._link if labels.ndim == 1 else "margin")
         self.history_ = np.array([[*parts, parts.total] for parts in training.history])
