@@ -87,12 +87,5 @@ class KernelJLSE(JLSE):
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         plain = super()._spaces(X, vectors)
-        kernel, _ = KernelFeatures.fit(
-            vectors,
-            plain.descriptions,
-            width=self.kernel_width,
-            n_landmarks=len(vectors),
-            n_features=len(vectors),
-            center=False,
-        )
+        kernel = KernelFeatures.fit(plain.descriptions(vectors), self.kernel_width)
         return Spaces(plain.rows, plain.descriptions, class_kernel=kernel)
