@@ -86,8 +86,15 @@ def test_with_codes_that_hardly_move_it_is_decision_1(
     model = latent_model(source_set=source_set, loss=loss, link=link)
     S, X = problem()
     found = scores(model, Algorithm3(1e7, 1e7), 1, S, X)
-    still = latent_model(source_set=source_set, loss=loss, link=link, source_fit=1e7,
-                         source_shrink=3e6, target_fit=1e7, target_shrink=3e6)  # fmt: skip
+    still = latent_model(
+        source_set=source_set,
+        loss=loss,
+        link=link,
+        source_fit=1e7,
+        source_shrink=3e6,
+        target_fit=1e7,
+        target_shrink=3e6,
+    )
     expected = scores(still, DataFit(), 1, S, X)
     np.testing.assert_allclose(found, expected, atol=1e-3 * np.ptp(expected))
 

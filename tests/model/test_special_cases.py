@@ -164,8 +164,10 @@ def test_joint_latent_similarity_embedding_with_codes_a_pair(data: ZeroShotDatas
     found = Joint(source, target, similarity, tol=1e-8).maximise(S, rows)
     own = target.log_p(rows, target.best(rows, None, 0), 0)[:, None]
     # The tie-breaker is no part of F.
-    fixed = np.minimum(model.similarities(X), -model.latent_.source_cost(
-        S, model.transform_classes())) + own  # fmt: skip
+    fixed = (
+        np.minimum(model.similarities(X), -model.latent_.source_cost(S, model.transform_classes()))
+        + own
+    )
     assert (found.value >= fixed - 1e-9).all()
     assert found.value.mean() > fixed.mean() + 1e-3
     assert np.mean(model.classes_[found.value.argmax(axis=1)] == y) > 0.5

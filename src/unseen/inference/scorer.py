@@ -48,7 +48,7 @@ class Candidates(NamedTuple):
 class Scorer:
     """Codes by the data fit alone ("init." in the paper), and decision 1 or 2.
 
-    What depends on the model alone is computed once and kept. Algorithms 3 and 4 embed otherwise.
+    What depends on the model alone is computed once and kept. Algorithms 3 and 4 embed differently.
     """
 
     def __init__(self, model: LatentModel, decision: int) -> None:

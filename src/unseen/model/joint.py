@@ -40,7 +40,7 @@ class Term:
         raise TypeError(f"{type(self).__name__} must define best")
 
     def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
-        """log p(z | x), one value a vector."""
+        """log p(z | x), one value per vector."""
         raise TypeError(f"{type(self).__name__} must define log_p")
 
 

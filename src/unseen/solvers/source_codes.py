@@ -85,42 +85,33 @@ def fit_source_codes(
     SB: np.ndarray,
     ridge: Ridge,
     code_set: str = "simplex",
-    *,
-    s_sq: np.ndarray | None = None,
     tol: float = 1e-8,
-    Z: np.ndarray | None = None,
 ) -> Solution:
     """argmin_z λ1s/2 |z|² + λ2s/2 |x_i - B z|² for all classes, the initial codes of Alg. 2 (Eq.
     (pb)).
 
-    SB = S B (C x h), ridge with B'B; code_set: simplex, affine or free; s_sq: |x_i|² completes the
-    objective; Z: warm start (simplex). Exact: closed form, or a finite active-set method whose
-    certificate is the Frank-Wolfe gap. With λ1s = 0 and singular B'B: least norm (free), or any
-    minimiser (simplex, affine).
+    SB = S B (C x h), ridge with B'B; code_set: simplex, affine or free. Exact: closed form, or a
+    finite active-set method whose certificate is the Frank-Wolfe gap. With λ1s = 0 and singular
+    B'B: least norm (free), or any minimiser (simplex, affine). The objective is without
+    λ2s/2 |x_i|².
     """
     fit = quadratic(SB, ridge, code_set, need_inverse=False)
     codes, n_iter, gap = fit.offset + fit.R @ fit.inverse, 1, 0.0
     if code_set == "affine":
         codes = _affine_codes(fit)
     if code_set == "simplex":
-        codes = np.zeros_like(fit.R) if Z is None else project_simplex(np.asarray(Z, np.float64))
+        codes = np.zeros_like(fit.R)
         h, scale = len(fit.H), np.abs(fit.H).max() + np.abs(fit.R).max()
         lifted = fit.H + 1e-13 * np.trace(fit.H) * np.eye(h)
         pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * tol * scale, 20 * h + 100)
         G = codes @ fit.H - fit.R
         gap = float(np.sum(np.einsum("ih,ih->i", G, codes) - G.min(axis=1)))
         n_iter = int(pivots.max(initial=0))
-    constant = 0.0 if s_sq is None else 0.5 * ridge.lambda2 * float(np.sum(s_sq))
-    objective = float(fit.values(codes).sum()) + constant
+    objective = float(fit.values(codes).sum())
     pulls = 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
-    size = max(abs(objective), constant, pulls)
-    return finish(
-        "The source codes",
-        codes.astype(np.result_type(SB, np.float32)),
-        ((n_iter, objective, gap),),
-        relative(gap, size) if gap > 0 else 0.0,
-        tol,
-    )
+    optimality = relative(gap, max(abs(objective), pulls)) if gap > 0 else 0.0
+    codes = codes.astype(np.result_type(SB, np.float32))
+    return finish("The source codes", codes, ((n_iter, objective, gap),), optimality, tol)
 
 
 def _affine_codes(fit: Quadratic) -> np.ndarray:

@@ -40,7 +40,7 @@ def target_dictionary(rows: TrainingRows, n_atoms: int, random_state: int | None
     """D (d_t x h_t): the top eigenvectors of X̃'X̃, largest first.
 
     Exact where d_t is small. Otherwise by subspace iteration from a random start with a few
-    spare directions, which takes two products with X a pass and never forms d_t x d_t.
+    spare directions, which takes two products with X per pass and never forms d_t x d_t.
     """
     d_t, h = rows.n_columns, min(n_atoms, rows.n_columns, rows.n_rows)
     size = h + _OVERSAMPLING

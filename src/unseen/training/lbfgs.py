@@ -1,4 +1,4 @@
-"""L-BFGS that can be stopped and gone on with."""
+"""Resumable L-BFGS."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def lbfgs(
 ) -> Any:
     """What scipy's L-BFGS-B finds from `start`, an array of any shape.
 
-    The method keeps its state to itself, but to the same answers it asks the same questions: what
-    was noted are values and gradients, which it is told again where they were found before. With
-    `note` all gradients stay in memory.
+    scipy keeps its state to itself, but given the same answers it asks the same questions: values
+    and gradients are noted, and given again when training resumes. With `note` all gradients stay
+    in memory.
     """
     values, gradients = ([], []) if found is None else found
     n_asked = 0

@@ -54,7 +54,7 @@ def fit_multinomial(
     max_iter: int = 500,
     steps: Steps | None = None,
 ) -> Linear:
-    """One classifier a class that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
+    """Classifiers that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     start = np.log(shares) - np.log(shares).mean()
     curvature = float(np.mean(shares * (1 - shares)))
@@ -214,11 +214,13 @@ class _Problem:
     ) -> list[Any]:
         """L-BFGS from v: W, the bias of rows whose mean is taken off, and the number of steps."""
         state = state or [[part] for part in self.value_and_gradient(v)]
-        found = lbfgs(
-            self.value_and_gradient, v, state, note,
-            maxcor=_MEMORY, maxiter=max_iter, gtol=tol * float(np.abs(state[1][0]).max()),
-            ftol=np.finfo(self.rows.dtype).eps,
-        )  # fmt: skip
+        options = {
+            "maxcor": _MEMORY,
+            "maxiter": max_iter,
+            "gtol": tol * float(np.abs(state[1][0]).max()),
+            "ftol": np.finfo(self.rows.dtype).eps,
+        }
+        found = lbfgs(self.value_and_gradient, v, state, note, **options)
         return [*self._weights(found.x), int(found.nit)]
 
     def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:

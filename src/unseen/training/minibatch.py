@@ -133,7 +133,7 @@ class Schedule:
 
     max_iter : passes over the rows.
     tol : stop when a pass lowers J by less than this share; 0 makes all passes.
-    batch_size : rows a step; fewer where there would be less than ten steps a pass.
+    batch_size : rows per step; fewer where there would be fewer than ten steps per pass.
     random_state : seed of the order of the rows, which is new in every pass.
     announce : a name with which to report J on standard error after each pass, or None.
     """
@@ -146,8 +146,8 @@ class Schedule:
 
 
 class Trained(NamedTuple):
-    """Averaged weights (d x K x r), the squares of AdaGrad with which to go on from there, J before
-    the first and after each pass, and what `watch` said after each."""
+    """Averaged weights (d x K x r), the squares of AdaGrad with which to resume from there, J
+    before the first and after each pass, and what `watch` said after each."""
 
     weights: np.ndarray
     squares: np.ndarray

@@ -67,8 +67,9 @@ def test_defaults_follow_the_paper_where_it_has_chosen() -> None:
 
 def test_with_even_weights_the_objective_is_that_of_the_paper(data: Any) -> None:
     """Eq. (obj) as it stands there, over C N, by a loop over all pairs."""
-    model = fit_jlse(data, positive_weight="uniform", constant_feature=0,
-                     row_scaler=RowScaler(center=False))  # fmt: skip
+    model = fit_jlse(
+        data, positive_weight="uniform", constant_feature=0, row_scaler=RowScaler(center=False)
+    )
     m, (X, y) = model.latent_, data.training_set()
     S, rows = m.describe(data.classes.select(data.seen).vectors), m.spaces.features(X)
     assert rows.shape == X.shape
