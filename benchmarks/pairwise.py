@@ -20,19 +20,14 @@ from unseen import JLSE, KernelJLSE, make_zero_shot
 from unseen.apps.bench.memory import with_peak
 from unseen.apps.cli.output import show
 from unseen.inference.pairwise import Algorithm3
-from unseen.model.objective import Weights
-from unseen.pairs.weights import pair_weights
+from unseen.model.objective import Lambdas
+from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.scaling import RowScaling
 from unseen.rows.training import TrainingRows
-from unseen.training.alternating import Algorithm2, Options, Training
+from unseen.solvers.block import Effort
+from unseen.training.alternating import Algorithm2, Data, Training
 from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.pairwise import PairwiseTraining
-
-SETTINGS = {
-    "affine, squared hinge": ("affine", "squared_hinge"),
-    "simplex, squared hinge": ("simplex", "squared_hinge"),
-    "simplex, hinge": ("simplex", "hinge"),
-}
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, float, float, Any]:
@@ -61,7 +56,7 @@ def inference() -> None:
     show("Algorithm 3: CUB vgg_fc7, 50 classes x 2,967 rows, 150 x 300", columns, lines)
 
 
-def _start(n_rows: int, source_set: str, loss: str) -> Training:
+def _start(n_rows: int, loss: str) -> Training:
     data = make_zero_shot(40, 0, n_rows // 40, 512, 60, 20, noise=1.0, table_noise=0.1)
     X, y = data.training_set()
     X, labels = X.astype(np.float32), np.unique(y, return_inverse=True)[1]
@@ -69,9 +64,9 @@ def _start(n_rows: int, source_set: str, loss: str) -> Training:
     S -= S.mean(axis=0)
     S /= np.linalg.norm(S, axis=1, keepdims=True)
     rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
-    weights = Weights(0.2, 0.2, 40.0, 2000.0, 1.0, pair_weights(len(y), 40, 5.0), loss, 1.0)
+    data = Data(S, rows, Pairs.weighted(labels, 40, 5.0, loss))
     B, D = source_dictionary(S, None, 0), target_dictionary(rows, 300, 0)
-    training = Training(S, rows, labels, weights, Options(source_set, 1e-2, 0), B, D)
+    training = Training(data, Lambdas(0.2, 0.2, 40.0, 2000.0, 1.0), Effort(1e-2), B, D)
     training.set_penalty(4e-3)
     training.fit_similarity()
     return training
@@ -81,25 +76,24 @@ def training() -> None:
     """One round of Algorithm 1 on 40 classes and 2,000 rows, on twice the rows, and with codes
     found anew in every pass, which needs the least memory and the most time."""
     lines = []
-    for name, (source_set, loss) in SETTINGS.items():
-        PairwiseTraining.after(_start(80, source_set, loss)).run(1)
+    for loss in LOSSES:
+        PairwiseTraining(_start(80, loss)).run(1)
         for n_rows, kept in ((2000, None), (4000, None), (1000, 0)):
-            start = _start(n_rows, source_set, loss)
+            start = _start(n_rows, loss)
             options = {} if kept is None else {"kept_bytes": kept}
             wall, used, memory, found = timed(lambda s=start, o=options: _one_round(s, o))
             before, after = (parts.total for parts in found.history)
-            lines.append([
-                name, f"{n_rows:,}", "codes anew" if kept == 0 else "codes kept", f"{wall:.1f} s",
-                f"{used:.1f} s", f"{memory:.0f} MB", f"{start.objective().total:.4f}",
-                f"{before:.4f}", f"{after:.4f}",
-            ])  # fmt: skip
-    columns = ["class codes, loss", "rows", "passes", "clock (aim 60 s)", "processor",
-               "peak memory", "J", "G before", "G after"]  # fmt: skip
+            passes = "codes anew" if kept == 0 else "codes kept"
+            times = [f"{wall:.1f} s", f"{used:.1f} s", f"{memory:.0f} MB"]
+            values = [f"{value:.4f}" for value in (start.objective().total, before, after)]
+            lines.append([loss.replace("_", " "), f"{n_rows:,}", passes, *times, *values])
+    columns = ["loss", "rows", "passes", "clock (aim 60 s)", "processor", "peak memory"]
+    columns += ["J", "G before", "G after"]
     show("Algorithm 1, one round: 40 classes, 40 x 300", columns, lines)
 
 
 def _one_round(start: Training, options: dict[str, Any]) -> PairwiseTraining:
-    found = PairwiseTraining.after(start, **options)
+    found = PairwiseTraining(start, **options)
     found.run(1)
     return found
 

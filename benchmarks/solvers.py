@@ -31,11 +31,12 @@ from unseen.apps.bench.memory import with_peak
 from unseen.apps.cli.output import show
 from unseen.estimators import ZeroShotClassifier
 from unseen.inference.pairwise import Algorithm3
-from unseen.pairs.weights import pair_weights
+from unseen.pairs.loss import Pairs
 from unseen.rows.scaling import RowScaling
 from unseen.rows.training import TrainingRows
 from unseen.solvers import similarity as similarity_block
 from unseen.solvers import source_codes as source_block
+from unseen.solvers.block import Effort, Ridge
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
@@ -64,21 +65,13 @@ def compiling() -> None:
         # One thread: waiting ones would count as well.
         environment = os.environ | {"NUMBA_CACHE_DIR": folder, "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-W", "ignore", "-m", "benchmarks.solvers", "_loops"]
+        options: dict[str, Any] = {"env": environment, "capture_output": True, "text": True}
         cold, warm = (
-            float(subprocess.run(command, env=environment, capture_output=True, text=True,
-                                 check=True).stdout)
-            for _ in range(2)
-        )  # fmt: skip
+            float(subprocess.run(command, check=True, **options).stdout) for _ in range(2)
+        )
     columns = ["empty cache", "full cache", "compiling (aim 8 s)"]
-    show("CPU time of all loops on tiny data", columns,
-         [[f"{cold:.1f} s", f"{warm:.1f} s", f"{cold - warm:.1f} s"]])  # fmt: skip
-
-
-class AffineJLSE(KernelJLSE):
-    """Codes of classes that only sum to one, as in model files of the first format."""
-
-    def _recipe(self, labels: np.ndarray) -> Any:
-        return super()._recipe(labels)._replace(source_set="affine")
+    times = [f"{cold:.1f} s", f"{warm:.1f} s", f"{cold - warm:.1f} s"]
+    show("CPU time of all loops on tiny data", columns, [times])
 
 
 def run_all_loops() -> None:
@@ -90,11 +83,11 @@ def run_all_loops() -> None:
     start = time.process_time()
     for dtype in (np.float32, np.float64):
         rows = X.astype(dtype)
-        for model in (JLSE(), KernelJLSE(), AffineJLSE()):
+        for model in (JLSE(), KernelJLSE()):
             model.fit(rows, y, classes=data.classes).predict(rows[:3])
         JLSE().fit_pairs(S, rows, signs)
         JLSE().fit_pairs(S, rows, signs, np.full(signs.shape, 0.5))
-    for kind in (JLSE, KernelJLSE, AffineJLSE):
+    for kind in (JLSE, KernelJLSE):
         model = kind(training=Algorithm1(), testing=Algorithm3())
         model.fit(X, y, classes=data.classes).predict(X[:3])
     print(time.process_time() - start)
@@ -123,32 +116,36 @@ def watched_products() -> Iterator[Shapes]:
     def cross(rows: TrainingRows, Z: np.ndarray) -> list[tuple[int, int, int]]:
         return [(rows.n_columns, rows.n_rows, Z.shape[1])]
 
-    def scores(Z: np.ndarray, y: Any, P: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
-        return [(len(Z), *P.shape)]
+    def scores(run: Any, *_: Any) -> list[tuple[int, int, int]]:
+        return [(*run.Zt.shape, len(run.Zs))]
 
-    def duals(Z: np.ndarray, A: np.ndarray) -> list[tuple[int, int, int]]:
-        return [(A.shape[1], len(Z), Z.shape[1])]
+    def duals(run: Any) -> list[tuple[int, int, int]]:
+        return [(len(run.Zs), *run.Zt.shape)]
 
-    def epoch(Z: np.ndarray, y: Any, order: np.ndarray, A: Any, P: np.ndarray, *_: Any) -> list:
-        return [(len(order), *P.shape), (P.shape[0], len(order), P.shape[1])]
+    def epoch(run: Any, rows: np.ndarray) -> list[tuple[int, int, int]]:
+        h, C = run.P.shape
+        return [(len(rows), h, C), (h, len(rows), C)]
 
-    def losses(pairs: Any, Z: np.ndarray) -> list[tuple[int, int, int]]:
-        return [(*pairs.F.shape, len(Z))]
+    def losses(problem: Any, Z: np.ndarray) -> list[tuple[int, int, int]]:
+        return [(*problem.F.shape, len(Z))]
 
-    def pulls(fit: Any, pairs: Any, A: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
-        return [(*A.shape, pairs.F.shape[1])]
+    def pulls(problem: Any, A: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [(*A.shape, problem.F.shape[1])]
 
     def codes(solver: Any, XD: np.ndarray, *_: Any, **__: Any) -> list[tuple[int, int, int]]:
         (n, h), C = XD.shape, len(solver.Q)
         return [(n, h, h), (n, h, C), (n, C, h)]
 
     places: list[tuple[Any, str, Callable[..., list]]] = [
-        (TrainingRows, "project", rows_and), (TrainingRows, "cross", cross),
-        (similarity_block, "block_loss", scores),
-        (similarity_block, "dual_product", duals), (similarity_block, "ascend_rows", epoch),
-        (source_block, "_losses", losses), (source_block, "_codes_from_duals", pulls),
+        (TrainingRows, "project", rows_and),
+        (TrainingRows, "cross", cross),
+        (similarity_block._Run, "value", scores),
+        (similarity_block._Run, "follow", duals),
+        (similarity_block._Run, "epoch", epoch),
+        (source_block._Problem, "values", losses),
+        (source_block._Problem, "codes_from_duals", pulls),
         (TargetSolver, "solve", codes),
-    ]  # fmt: skip
+    ]
     before = [(place, name, getattr(place, name)) for place, name, _ in places]
     for (place, name, run), (_, _, count) in zip(before, places, strict=True):
         setattr(place, name, _counted(run, count, shapes))
@@ -193,11 +190,11 @@ def products() -> None:
                 cpu = time.process_time() - start
             floor = bare_products(shapes, X.dtype)
         flops = sum(2 * m * k * n * count for (m, k, n), count in shapes.items())
-        lines.append([name, f"{flops / 1e9:.0f} G", f"{floor:.2f} s", f"{cpu:.2f} s",
-                      f"{cpu / floor:.1f} x"])  # fmt: skip
+        times = [f"{floor:.2f} s", f"{cpu:.2f} s", f"{cpu / floor:.1f} x"]
+        lines.append([name, f"{flops / 1e9:.0f} G", *times])
     columns = ["3 rounds of Algorithm 2", "flops", "products alone", "fit", "ratio (aim 3 x)"]
-    show(f"fit on CUB efflite0 ({X.shape[0]:,} x {X.shape[1]:,}) beside its products", columns,
-         lines)  # fmt: skip
+    size = f"{X.shape[0]:,} x {X.shape[1]:,}"
+    show(f"fit on CUB efflite0 ({size}) beside its products", columns, lines)
 
 
 def one_row() -> None:
@@ -206,13 +203,12 @@ def one_row() -> None:
     for h in (200, 800):
         D = rng.standard_normal((1280, h)).astype(np.float32) / 36
         Q = rng.standard_normal((150, h)).astype(np.float32)
-        solver = TargetSolver(
-            D.T @ D, Q, lam1=0.06, lam2=3.0, w_pos=1e-5, w_neg=1e-5, fit_weight=1 / 8821
-        )
+        solver = TargetSolver(Ridge(D.T @ D, 0.06, 3.0, 1 / 8821), Q)
+        pairs = Pairs.negative(1, 150, 1e-5)
         XD = rng.standard_normal((1, 1280)).astype(np.float32) @ D
         with one_blas_thread():
-            solver(XD)
-            wall, _ = seconds(lambda XD=XD, solver=solver: solver(XD), 200)
+            solver.solve(XD, pairs)
+            wall, _ = seconds(lambda XD=XD, s=solver, pairs=pairs: s.solve(XD, pairs), 200)
         lines.append([h, f"{1e3 * wall:.2f} ms"])
     show("One row, 150 seen classes", ["atoms", "one row (aim 0.5 ms)"], lines)
 
@@ -224,43 +220,37 @@ def small() -> None:
     Zs, y = rng.dirichlet(np.full(hs, 0.3), C), rng.integers(0, C, N)
     Zt = rng.standard_normal((C, ht))[y] + 2.0 * rng.standard_normal((N, ht))
     Zt /= np.linalg.norm(Zt, axis=1, keepdims=True)
-    w = pair_weights(N, C, "balanced")
+    pairs = Pairs.weighted(y, C, "balanced")
     F = np.einsum("ja,ib->jiab", Zt, Zs).reshape(N * C, -1)
-    own = np.arange(C) == y[:, None]
-    signs, omega = np.where(own, 1, -1), np.where(own, w.pos, w.neg)
-    fit_similarity(Zs, Zt[:100], y[:100], lam=1e-3, w_pos=w.pos, w_neg=w.neg, tol=0.1)
+    signs, omega = np.sign(pairs.signed_omega()), np.abs(pairs.signed_omega())
+    fit_similarity(Zs, Zt[:100], pairs[:100], 1e-3, Effort(0.1))
     lines = []
     for lam in (1e-4, 1e-5):
         svc = LinearSVC(loss="hinge", C=1 / lam, fit_intercept=False, max_iter=1000)
         svc_s, _ = seconds(lambda svc=svc: svc.fit(F, signs.ravel(), omega.ravel()))
-        objectives = {"LinearSVC": _hinge_objective(svc.coef_.reshape(ht, hs).T, Zs, Zt, signs,
-                                                    omega, lam)}  # fmt: skip
+        W = svc.coef_.reshape(ht, hs).T
+        objectives = {"LinearSVC": _hinge_objective(W, Zs, Zt, pairs, lam)}
         times = {}
         for dtype in (np.float64, np.float32):
             codes = Zs.astype(dtype), Zt.astype(dtype)
-            fit_similarity(codes[0], codes[1][:100], y[:100], lam=1e-3, w_pos=w.pos, w_neg=w.neg)
+            fit_similarity(codes[0], codes[1][:100], pairs[:100], 1e-3)
             times[dtype.__name__], ours = seconds(
-                lambda lam=lam, codes=codes: fit_similarity(
-                    *codes, y, lam=lam, w_pos=w.pos, w_neg=w.neg
-                ), 5,
-            )  # fmt: skip
-            W = ours.value.W.astype(np.float64)
-            objectives[dtype.__name__] = _hinge_objective(W, Zs, Zt, signs, omega, lam)
+                lambda lam=lam, codes=codes: fit_similarity(*codes, pairs, lam), 5
+            )
+            W = ours.value.astype(np.float64)
+            objectives[dtype.__name__] = _hinge_objective(W, Zs, Zt, pairs, lam)
         best = min(objectives.values())
         for name, wall in times.items():
-            lines.append([
-                f"{lam:g}", name, f"{1e3 * wall:.0f} ms", f"{svc_s:.2f} s", f"{svc_s / wall:.0f} x",
-                f"{objectives[name] / best - 1:.1e}",
-            ])  # fmt: skip
+            ratio, above = f"{svc_s / wall:.0f} x", f"{objectives[name] / best - 1:.1e}"
+            lines.append([f"{lam:g}", name, f"{1e3 * wall:.0f} ms", f"{svc_s:.2f} s", ratio, above])
     columns = ["λ_W", "ours in", "ours", "LinearSVC", "faster (aim 50 x)", "objective above best"]
     show("W at C 20, N 2000, 20 x 50", columns, lines)
 
 
 def _hinge_objective(
-    W: np.ndarray, Zs: np.ndarray, Zt: np.ndarray, signs: np.ndarray, omega: np.ndarray, lam: float
+    W: np.ndarray, Zs: np.ndarray, Zt: np.ndarray, pairs: Pairs, lam: float
 ) -> float:
-    slack = np.maximum(1 - signs * (Zt @ W.T @ Zs.T), 0)
-    return float(np.sum(omega * slack) + lam / 2 * np.sum(W**2))
+    return pairs.total_loss(Zt @ W.T @ Zs.T) + lam / 2 * float(np.sum(W**2))
 
 
 def cub_codes() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -271,7 +261,7 @@ def cub_codes() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     Zt = rows.project(target_dictionary(rows, 300, 0))
     S = data.classes.select(data.seen).vectors
     S = S / np.linalg.norm(S, axis=1, keepdims=True)
-    Zs = fit_source_codes(S @ S.T, S @ S.T, lam1=0.1, lam2=0.3).value.astype(np.float32)
+    Zs = fit_source_codes(S @ S.T, Ridge(S @ S.T, 0.1, 0.3)).value.astype(np.float32)
     return S, Zs, Zt, np.searchsorted(data.seen, y)
 
 
@@ -283,10 +273,9 @@ def one_pass(Zs: np.ndarray, Zt: np.ndarray) -> float:
 def similarity() -> None:
     """W at the size of CUB, in passes."""
     S, Zs, Zt, y = cub_codes()
-    w = pair_weights(y.size, len(Zs), "balanced")
-    options: dict[str, Any] = {"w_pos": w.pos, "w_neg": w.neg}
-    fit_similarity(Zs, Zt[:300], y[:300], lam=1e-3, max_epochs=70, tol=0.5, **options)
-    moved = fit_source_codes(S @ S.T, S @ S.T, lam1=0.105, lam2=0.3).value.astype(np.float32)
+    pairs = Pairs.weighted(y, len(Zs), "balanced")
+    fit_similarity(Zs, Zt[:300], pairs[:300], 1e-3, Effort(0.5, 70))
+    moved = fit_source_codes(S @ S.T, Ridge(S @ S.T, 0.105, 0.3)).value.astype(np.float32)
     noise = np.random.default_rng(0).standard_normal(Zt.shape).astype(np.float32)
     lengths = np.linalg.norm(Zt, axis=1, keepdims=True) / np.float32(np.sqrt(Zt.shape[1]))
     lines = []
@@ -295,22 +284,24 @@ def similarity() -> None:
         before = one_pass(Zs, Zt)
         wall, solution = seconds(run)
         size = 0.5 * (before + one_pass(Zs, Zt))
-        lines.append([
-            name, f"{solution.optimality:.1e}", solution.n_iter, f"{wall:.2f} s",
-            f"{1e3 * size:.1f} ms", f"{wall / size:.0f}", aim,
-        ])  # fmt: skip
+        found = [f"{solution.optimality:.1e}", solution.n_iter, f"{wall:.2f} s"]
+        lines.append([name, *found, f"{1e3 * size:.1f} ms", f"{wall / size:.0f}", aim])
         return solution
 
-    cold = line("λ_W 1e-5, cold", "50", lambda: fit_similarity(Zs, Zt, y, lam=1e-5, **options))
-    line("λ_W 1e-5, warm after a small change of both codes", "15", lambda: fit_similarity(
-        moved, Zt + 0.01 * noise * lengths, y, lam=1e-5, state=cold.state, **options
-    ))  # fmt: skip
-    line("λ_W 3e-7, cold, gap 1e-2", "200", lambda: fit_similarity(
-        Zs, Zt, y, lam=3e-7, tol=1e-2, **options
-    ))  # fmt: skip
-    line("λ_W 1e-5, squared hinge, cold", "-", lambda: fit_similarity(
-        Zs, Zt, y, lam=1e-5, loss="squared_hinge", **options
-    ))  # fmt: skip
+    cold = line("λ_W 1e-5, cold", "50", lambda: fit_similarity(Zs, Zt, pairs, 1e-5))
+    near = Zt + 0.01 * noise * lengths
+    line(
+        "λ_W 1e-5, warm after a small change of both codes",
+        "15",
+        lambda: fit_similarity(moved, near, pairs, 1e-5, state=cold.state),
+    )
+    line(
+        "λ_W 3e-7, cold, gap 1e-2",
+        "200",
+        lambda: fit_similarity(Zs, Zt, pairs, 3e-7, Effort(1e-2)),
+    )
+    squared = Pairs.weighted(y, len(Zs), "balanced", "squared_hinge")
+    line("λ_W 1e-5, squared hinge, cold", "-", lambda: fit_similarity(Zs, Zt, squared, 1e-5))
     columns = ["W of CUB", "gap", "epochs", "time", "one pass", "passes", "aim"]
     show("W at C 150, N 8,821, 150 x 300, float32, balanced", columns, lines)
 
@@ -322,12 +313,11 @@ def alternation() -> None:
     lines: list[list[Any]] = []
     solve = alternating.fit_similarity
 
-    def watched(Zs: np.ndarray, Zt: np.ndarray, *args: Any, **options: Any) -> Any:
+    def watched(Zs: np.ndarray, Zt: np.ndarray, *args: Any) -> Any:
         size = one_pass(Zs, Zt)
-        wall, solution = seconds(lambda: solve(Zs, Zt, *args, **options))
-        start = "zero" if options.get("state") is None else "the last W"
-        lines.append([start, f"{solution.optimality:.1e}", solution.n_iter, f"{wall:.2f} s",
-                      f"{wall / size:.0f}"])  # fmt: skip
+        wall, solution = seconds(lambda: solve(Zs, Zt, *args))
+        start, gap = "zero" if args[-1] is None else "the last W", f"{solution.optimality:.1e}"
+        lines.append([start, gap, solution.n_iter, f"{wall:.2f} s", f"{wall / size:.0f}"])
         return solution
 
     alternating.fit_similarity = watched
@@ -345,16 +335,20 @@ def fit() -> None:
     for name in ("ESZSL", "JLSE"):
         out = subprocess.run(
             [sys.executable, "-m", "benchmarks.solvers", "_fit", name],
-            capture_output=True, text=True, check=True,
-        ).stdout.split()  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
         lines.append([name, *map(float, out)])
     ratio = lines[1][1] / lines[0][1]
     size = 8821 * 4096 * 4 / 2**20
     rows = [[n, f"{s:.1f} s", f"{m:.0f} MB", f"{m / size:.1f} x"] for n, s, m in lines]
     show("fit on CUB VGG rows (8,821 x 4,096)", ["method", "fit", "peak above X", "of X"], rows)
     allowed = 3 * size + 300
-    print(f"JLSE takes {ratio:.1f} times as long as ESZSL (aim: at most 10); "
-          f"memory above X aim: at most {allowed:.0f} MB")  # fmt: skip
+    print(
+        f"JLSE takes {ratio:.1f} times as long as ESZSL (aim: at most 10); "
+        f"memory above X aim: at most {allowed:.0f} MB"
+    )
 
 
 def fit_once(name: str) -> None:
@@ -399,14 +393,15 @@ def growth() -> None:
     for factor in (1, 2, 4, 8):
         out = subprocess.run(
             [sys.executable, "-m", "benchmarks.solvers", "_grow", str(factor)],
-            capture_output=True, text=True, check=True,
-        ).stdout.split()  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
         n_rows, wall, memory, size = map(float, out)
         base = base or (wall, memory)
-        lines.append([
-            f"{n_rows:,.0f}", f"{factor} x", f"{wall:.2f} s", f"{wall / base[0]:.1f} x",
-            f"{memory:.0f} MB", f"{memory / base[1]:.1f} x", f"{size:.0f} MB",
-        ])  # fmt: skip
+        time_, space = f"{wall / base[0]:.1f} x", f"{memory / base[1]:.1f} x"
+        found = [f"{wall:.2f} s", time_, f"{memory:.0f} MB", space, f"{size:.0f} MB"]
+        lines.append([f"{n_rows:,.0f}", f"{factor} x", *found])
     columns = ["rows", "rows", "fit", "time", "peak above X", "memory", "X"]
     show("Growth of JLSE().fit with the rows", columns, lines)
 

@@ -15,7 +15,6 @@ from unseen.inference.scorer import DataFit
 from unseen.metrics import per_class_accuracy
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Maximum
 from unseen.model.latent import LatentModel
-from unseen.model.terms import similarity_scores
 from unseen.solvers.source_codes import SETS
 
 LOSSES = ("hinge", "squared_hinge")
@@ -87,8 +86,15 @@ def test_with_codes_that_hardly_move_it_is_decision_1(
     model = latent_model(source_set=source_set, loss=loss, link=link)
     S, X = problem()
     found = scores(model, Algorithm3(1e7, 1e7), 1, S, X)
-    still = latent_model(source_set=source_set, loss=loss, link=link, source_fit=1e7,
-                         source_shrink=3e6, target_fit=1e7, target_shrink=3e6)  # fmt: skip
+    still = latent_model(
+        source_set=source_set,
+        loss=loss,
+        link=link,
+        source_fit=1e7,
+        source_shrink=3e6,
+        target_fit=1e7,
+        target_shrink=3e6,
+    )
     expected = scores(still, DataFit(), 1, S, X)
     np.testing.assert_allclose(found, expected, atol=1e-3 * np.ptp(expected))
 
@@ -138,7 +144,7 @@ def test_codes_of_pairs_score_what_their_own_similarity_says() -> None:
     """With a row in which nothing can be gained, by hand: z_s'W z_t + b is beyond the margin."""
     model = latent_model(b=50.0, link="margin")
     S, X = problem()
-    plain = similarity_scores(model.embed_classes(S), model.embed_rows(X @ model.D), model.W, 50.0)
+    plain = model.scores(model.embed_classes(S), model.embed_rows(X @ model.D))
     assert plain.min() > 1
     np.testing.assert_allclose(scores(model, Algorithm3(), 1, S, X), plain, atol=1e-6)
 

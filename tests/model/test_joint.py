@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from unseen import InputError
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Similarity, Term
 from unseen.model.point_mass import PointMass, PointMasses, in_blocks
-from unseen.model.terms import pair_loss
+from unseen.pairs.loss import pair_loss
 
 SETS = ("free", "affine", "simplex")
 

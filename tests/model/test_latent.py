@@ -34,8 +34,8 @@ def test_rows_are_projected_after_scaling_with_their_constant_feature() -> None:
 def test_a_kernel_comes_after_scaling() -> None:
     S, X = draw(6, 8), draw(9, 9, seed=2)
     descriptions = ClassScaling.fit(S, True, True)
-    kernel, expected = KernelFeatures.fit(S, descriptions, width=1.0, n_landmarks=6, n_features=8)
-    row_kernel, rows = KernelFeatures.fit(X, PLAIN.rows, width=1.0, n_landmarks=9, n_features=4)
+    kernel, row_kernel = KernelFeatures.fit(descriptions(S), 1.0), KernelFeatures.fit(X, 1.0)
+    expected, rows = kernel(descriptions(S)), row_kernel(X)
     spaces = Spaces(PLAIN.rows, descriptions, row_kernel, kernel)
     np.testing.assert_allclose(spaces.describe(S), expected, atol=1e-12)
     np.testing.assert_allclose(spaces.features(X), rows, atol=1e-12)
@@ -43,9 +43,9 @@ def test_a_kernel_comes_after_scaling() -> None:
 
 
 def test_what_a_pull_asks_of_attributes_is_its_slope() -> None:
-    S, pull = draw(6, 8), draw(5, seed=3)
-    descriptions = ClassScaling(False, None)
-    kernel, _ = KernelFeatures.fit(S, descriptions, width=1.0, n_landmarks=6, n_features=5)
+    S, descriptions = draw(6, 8), ClassScaling(False, None)
+    kernel = KernelFeatures.fit(S, 1.0)
+    pull = draw(kernel.shift.size, seed=3)
     spaces, s = Spaces(PLAIN.rows, descriptions, class_kernel=kernel), S[0] + 0.1
     slopes = [
         float((spaces.describe((s + e)[None]) - spaces.describe((s - e)[None]))[0] @ pull) / 2e-6

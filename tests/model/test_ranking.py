@@ -101,8 +101,9 @@ def test_the_sum_of_hinges_is_the_largest() -> None:
     """No loss is above the sum."""
     rng = np.random.default_rng(2)
     scores, labels = rng.standard_normal((50, 8)), rng.integers(0, 8, 50)
-    worst, ranked, every = (loss(scores, labels).values for loss in
-                            (worst_hinge, weighted_ranking, sum_of_hinges))  # fmt: skip
+    worst, ranked, every = (
+        loss(scores, labels).values for loss in (worst_hinge, weighted_ranking, sum_of_hinges)
+    )
     assert (worst <= every).all()
     assert (ranked <= every + 1e-12).all()
     assert (ranked < every).any()

@@ -23,6 +23,7 @@ from unseen.inference.scorer import DataFit
 from unseen.model.joint import Bilinear, DictionaryTerm, Joint
 from unseen.model.latent import LatentModel
 from unseen.model.point_mass import PointMass, PointMasses, in_blocks
+from unseen.solvers.block import Ridge
 from unseen.solvers.source_codes import fit_source_codes
 
 
@@ -78,7 +79,7 @@ def test_semantic_similarity_embedding(kind: type[SSE], data: ZeroShotDataset) -
 
     def simplex_code(s: np.ndarray) -> np.ndarray:
         SB = model.class_scaling_(s) @ B.T
-        return fit_source_codes(SB, B @ B.T, lam1=gamma, lam2=1.0).value
+        return fit_source_codes(SB, Ridge(B @ B.T, gamma, 1.0)).value
 
     def transform(x: np.ndarray) -> np.ndarray:
         x = model.scaling_(x)[:, None]
@@ -163,8 +164,10 @@ def test_joint_latent_similarity_embedding_with_codes_a_pair(data: ZeroShotDatas
     found = Joint(source, target, similarity, tol=1e-8).maximise(S, rows)
     own = target.log_p(rows, target.best(rows, None, 0), 0)[:, None]
     # The tie-breaker is no part of F.
-    fixed = np.minimum(model.similarities(X), -model.latent_.source_cost(
-        S, model.transform_classes())) + own  # fmt: skip
+    fixed = (
+        np.minimum(model.similarities(X), -model.latent_.source_cost(S, model.transform_classes()))
+        + own
+    )
     assert (found.value >= fixed - 1e-9).all()
     assert found.value.mean() > fixed.mean() + 1e-3
     assert np.mean(model.classes_[found.value.argmax(axis=1)] == y) > 0.5

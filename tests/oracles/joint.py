@@ -19,11 +19,10 @@ def loss_of(margin: float, loss: str) -> float:
     return slack * slack if loss == "squared_hinge" else slack
 
 
-def objective(S: Any, X: Any, labels: Any, codes: Any, weights: Any) -> Parts:
+def objective(S: Any, X: Any, pairs: Any, codes: Any, lambdas: Any) -> Parts:
     """J of scaled descriptions S (C x d_s) and scaled rows X (N x d_t), by a loop over pairs."""
-    Zs, Zt, B, D, W = (np.asarray(a, dtype=np.float64) for a in codes[:5])
-    S, X, b = np.asarray(S, dtype=np.float64), np.asarray(X, dtype=np.float64), float(codes[5])
-    w = weights
+    Zs, Zt, B, D, W = (np.asarray(a, dtype=np.float64) for a in codes)
+    S, X, w, labels = np.asarray(S, np.float64), np.asarray(X, np.float64), lambdas, pairs.labels
     source = sum(
         0.5 * w.source_shrink * z @ z + 0.5 * w.source_fit * np.sum((x - B @ z) ** 2)
         for x, z in zip(S, Zs, strict=True)
@@ -32,19 +31,16 @@ def objective(S: Any, X: Any, labels: Any, codes: Any, weights: Any) -> Parts:
         0.5 * w.target_shrink * z @ z + 0.5 * w.target_fit * np.sum((x - D @ z) ** 2)
         for x, z in zip(X, Zt, strict=True)
     ) / len(X)
-    pairs = 0.0
+    total = 0.0
     for i, zi in enumerate(Zs):
         for j, zj in enumerate(Zt):
             sign = labels[j][i] if np.ndim(labels) == 2 else (1 if labels[j] == i else -1)
             own = sign > 0
-            score = zi @ W @ zj + b
-            omega = (w.pairs.pos if own else w.pairs.neg) * abs(float(sign))
-            omega *= 1.0 if w.pairs.rows is None else w.pairs.rows[j]
-            pairs += omega * loss_of(score if own else -score, w.loss)
+            score = zi @ W @ zj
+            omega = (pairs.omega.positive if own else pairs.omega.negative) * abs(float(sign))
+            total += omega * loss_of(score if own else -score, pairs.loss)
     penalty = 0.5 * w.similarity * np.sum(W**2)
-    if w.bias_scale > 0:
-        penalty += 0.5 * w.similarity * (b / w.bias_scale) ** 2
-    return Parts(float(source), float(target), float(pairs), float(penalty))
+    return Parts(float(source), float(target), float(total), float(penalty))
 
 
 def scaled_rows(X: Any, scaling: Any) -> np.ndarray:

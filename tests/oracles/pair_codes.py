@@ -46,10 +46,12 @@ def minimum(pair: Pair, which: str, n_starts: int, seed: int, first: Any = None)
     def minus(v: np.ndarray) -> float:
         return pair.fit(v[:h], v[h:n]) + abs(pair.y) * pair.omega * v[n] ** power
 
-    held: list[Any] = [{
-        "type": "ineq",
-        "fun": lambda v: v[n] - 1 + pair.y * (v[:h] @ pair.W @ v[h:n] + pair.b),
-    }]  # fmt: skip
+    held: list[Any] = [
+        {
+            "type": "ineq",
+            "fun": lambda v: v[n] - 1 + pair.y * (v[:h] @ pair.W @ v[h:n] + pair.b),
+        }
+    ]
     if which != "free":
         held.append({"type": "eq", "fun": lambda v: v[:h].sum() - 1})
     starts = [np.r_[rng.dirichlet(np.ones(h)), rng.standard_normal(n - h)] for _ in range(n_starts)]
@@ -57,9 +59,13 @@ def minimum(pair: Pair, which: str, n_starts: int, seed: int, first: Any = None)
     best = np.inf
     for start in starts:
         found: Any = minimize(
-            minus, np.append(start, pair.slack(start[:h], start[h:])), method="SLSQP",
-            bounds=[*bounds, (0, None)], constraints=held, options={"ftol": 1e-12, "maxiter": 300},
-        )  # fmt: skip
+            minus,
+            np.append(start, pair.slack(start[:h], start[h:])),
+            method="SLSQP",
+            bounds=[*bounds, (0, None)],
+            constraints=held,
+            options={"ftol": 1e-12, "maxiter": 300},
+        )
         if found.success and held[0]["fun"](found.x) > -1e-7:
             best = min(best, found.fun)
     return best

@@ -28,8 +28,14 @@ def as_list(Y: np.ndarray) -> list[tuple[int, int, int]]:
 @settings(max_examples=50, deadline=None)
 @given(Y=signs)
 def test_array_sparse_and_list_are_one(Y: np.ndarray) -> None:
-    for form in (Y, Y.astype(float), scipy.sparse.csr_array(Y), scipy.sparse.coo_matrix(Y),
-                 as_list(Y), as_list(Y)[::-1]):  # fmt: skip
+    for form in (
+        Y,
+        Y.astype(float),
+        scipy.sparse.csr_array(Y),
+        scipy.sparse.coo_matrix(Y),
+        as_list(Y),
+        as_list(Y)[::-1],
+    ):
         found = pair_labels(form, 5, 4)
         assert found.dtype == np.int8
         np.testing.assert_array_equal(found, Y)
@@ -40,8 +46,12 @@ def test_array_sparse_and_list_are_one(Y: np.ndarray) -> None:
 def test_weights_multiply_signs_in_every_form(Y: np.ndarray, weights: np.ndarray) -> None:
     of_list = [weights[j, i] for i, j, _ in as_list(Y)]
     sparse = scipy.sparse.csr_array(Y)
-    forms = [(Y, weights), (sparse, weights), (sparse, scipy.sparse.csc_array(weights)),
-             (as_list(Y), of_list)]  # fmt: skip
+    forms = [
+        (Y, weights),
+        (sparse, weights),
+        (sparse, scipy.sparse.csc_array(weights)),
+        (as_list(Y), of_list),
+    ]
     for form, w in forms:
         np.testing.assert_allclose(pair_labels(form, 5, 4, w), Y * weights)
         assert pair_labels(form, 5, 4, w, np.float32).dtype == np.float32
@@ -100,7 +110,7 @@ def changed(value: Any) -> np.ndarray:
         (np.zeros((4, 3)), "no pair has a label"),
         ([], "no pair has a label"),
     ],
-)  # fmt: skip
+)
 def test_bad_labels_are_named(Y: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         pair_labels(Y, 4, 3)

@@ -1,164 +1,144 @@
-# Problems are plain dicts of mixed values, which the type checker cannot follow.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
-# pyright: reportOperatorIssue=false, reportIndexIssue=false
+"""Codes of classes, with and without pairs, against a general QP solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
-from tests.solvers.problems import random_problem, seeds, signed_problem
+from tests.solvers.problems import Problem, random_problem, seeds, signed_problem
+from unseen.pairs.loss import Pairs
+from unseen.solvers.block import Effort, Ridge, Solution
 from unseen.solvers.source_codes import SETS, fit_source_codes, fit_source_codes_with_pairs
 
 
-def fit_part(seed, make=random_problem):
-    """S, B, W and lambdas to go with random_problem(seed); every second simplex problem has l1s = 0
-    or singular B'B.
-    """
+@dataclass
+class SourceProblem(Problem):
+    S: np.ndarray
+    B: np.ndarray
+    W: np.ndarray
+    lambdas: tuple[float, float]
+    code_set: str
+
+    def ridge(self, phi: float = 1.0) -> Ridge:
+        return Ridge(self.B.T @ self.B, *self.lambdas, phi)
+
+    def solve(self) -> Solution:
+        return fit_source_codes_with_pairs(
+            self.S @ self.B,
+            self.ridge(1 / len(self.S)),
+            self.Zt @ self.W.T,
+            self.pairs,
+            self.code_set,
+            bias=self.b,
+            s_sq=np.sum(self.S**2, axis=1),
+            effort=Effort(1e-6, 3000),
+        )
+
+
+def source_problem(seed: int, make: Any = random_problem) -> SourceProblem:
+    """S, B, W and λ to go with a random problem; every second simplex problem has λ1s = 0 or
+    singular B'B."""
     p = make(seed)
-    rng, (C, h), ht = p["rng"], p["Zs"].shape, p["Zt"].shape[1]
-    which = SETS[seed % 3]
-    d = int(rng.integers(max(1, h - 2), 7)) if which == "simplex" else int(rng.integers(h, 8))
+    rng, (C, h), ht = p.rng, p.Zs.shape, p.Zt.shape[1]
+    code_set = SETS[seed % 3]
+    d = int(rng.integers(max(1, h - 2), 7)) if code_set == "simplex" else int(rng.integers(h, 8))
     B, S = rng.standard_normal((d, h)), rng.standard_normal((C, d))
-    lam1, lam2 = float(10.0 ** rng.uniform(-2, 0.5)), float(10.0 ** rng.uniform(-1, 1))
-    if p["kind"] == "duplicate classes":
+    lambda1, lambda2 = float(10.0 ** rng.uniform(-2, 0.5)), float(10.0 ** rng.uniform(-1, 1))
+    if p.kind == "duplicate classes":
         S[-1] = S[0]
-        if which == "simplex":
+        if code_set == "simplex":
             B[:, -1] = B[:, 0]
-    if which == "simplex" and seed % 2:
-        lam1 = 0.0
-    return p | dict(S=S, B=B, W=rng.standard_normal((h, ht)), lam1=lam1, lam2=lam2, which=which)
+    if code_set == "simplex" and seed % 2:
+        lambda1 = 0.0
+    W = rng.standard_normal((h, ht))
+    return SourceProblem(**vars(p), S=S, B=B, W=W, lambdas=(lambda1, lambda2), code_set=code_set)
 
 
-def quadratic(p):
-    return p["lam1"] * np.eye(p["B"].shape[1]) + p["lam2"] * p["B"].T @ p["B"]
-
-
-def solve(p, **more):
-    options = dict(
-        lam1=p["lam1"],
-        lam2=p["lam2"],
-        w_pos=p["w_pos"],
-        w_neg=p["w_neg"],
-        which=p["which"],
-        row_scale=p["scale"],
-        loss=p["loss"],
-        bias=p["b"],
-        s_sq=np.sum(p["S"] ** 2, axis=1),
-        tol=1e-6,
-        max_rounds=3000,
-    )
-    return fit_source_codes_with_pairs(
-        p["S"] @ p["B"], p["B"].T @ p["B"], p["W"], p["Zt"], p["y"], **(options | more)
-    )
-
-
-def assert_feasible(Z, which, atol=1e-9):
-    if which != "free":
+def assert_feasible(Z: np.ndarray, code_set: str, atol: float = 1e-9) -> None:
+    if code_set != "free":
         np.testing.assert_allclose(Z.sum(axis=1), 1.0, atol=atol)
-    if which == "simplex":
+    if code_set == "simplex":
         assert Z.min() >= 0
 
 
 @pytest.mark.parametrize("make", [random_problem, signed_problem])
-@pytest.mark.parametrize("seed", seeds(240))
-def test_minimum_with_pairs_matches_a_general_qp_solver(seed, make):
-    p = fit_part(seed, make)
-    solution = solve(p)
-    Y, omega = explicit_pairs(p["y"], len(p["S"]), p["w_pos"], p["w_neg"], p["scale"])
-    C, H, F = len(p["S"]), quadratic(p), p["Zt"] @ p["W"].T
+@pytest.mark.parametrize("seed", seeds(210, quick=21))
+def test_minimum_with_pairs_matches_a_general_qp_solver(seed: int, make: Any) -> None:
+    p = source_problem(seed, make)
+    solution, (Y, omega) = p.solve(), explicit_pairs(p.pairs)
+    (l1, l2), C, F = p.lambdas, len(p.S), p.Zt @ p.W.T
     expected = sum(
         hinge_qp(
-            H / C, p["lam2"] * p["B"].T @ s / C, F, Y[i], omega[i], p["b"], p["loss"], p["which"]
+            p.ridge().H / C, l2 * p.B.T @ s / C, F, Y[i], omega[i], p.b, p.pairs.loss, p.code_set
         )
-        + 0.5 * p["lam2"] * s @ s / C
-        for i, s in enumerate(p["S"])
+        + 0.5 * l2 * s @ s / C
+        for i, s in enumerate(p.S)
     )
     Z = solution.value
-    assert_feasible(Z, p["which"])
-    fit = 0.5 * p["lam1"] * np.sum(Z**2) + 0.5 * p["lam2"] * np.sum((p["S"] - Z @ p["B"].T) ** 2)
-    assert solution.objective == pytest.approx(
-        fit / C + loss_value(Y * (Z @ F.T + p["b"]), omega, p["loss"]), rel=1e-8
-    )
+    assert_feasible(Z, p.code_set)
+    fit = 0.5 * l1 * np.sum(Z**2) + 0.5 * l2 * np.sum((p.S - Z @ p.B.T) ** 2)
+    loss = loss_value(Y * (Z @ F.T + p.b), omega, p.pairs.loss)
+    assert solution.objective == pytest.approx(fit / C + loss, rel=1e-8)
     assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
 
 
-def test_a_class_of_unknown_pairs_keeps_the_code_of_its_description():
-    p = fit_part(16, signed_problem) | {"which": "free"}
-    p["y"][:, 0] = 0
-    alone = fit_source_codes(
-        p["S"] @ p["B"], p["B"].T @ p["B"], lam1=p["lam1"], lam2=p["lam2"], which="free"
-    )
-    np.testing.assert_allclose(solve(p).value[0], alone.value[0], atol=1e-6)
+def test_a_class_of_unknown_pairs_keeps_the_code_of_its_description() -> None:
+    p = source_problem(16, signed_problem)
+    labels = p.pairs.labels.copy()
+    labels[:, 0] = 0
+    p = replace(p, code_set="free", pairs=replace(p.pairs, labels=labels))
+    alone = fit_source_codes(p.S @ p.B, p.ridge(), "free")
+    np.testing.assert_allclose(p.solve().value[0], alone.value[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", seeds(240))
-def test_codes_without_pairs_are_exact(seed):
-    p = fit_part(seed)
-    solution = fit_source_codes(
-        p["S"] @ p["B"],
-        p["B"].T @ p["B"],
-        lam1=p["lam1"],
-        lam2=p["lam2"],
-        which=p["which"],
-        s_sq=np.sum(p["S"] ** 2, axis=1),
-    )
-    assert_feasible(solution.value, p["which"])
-    none = np.zeros((0, p["B"].shape[1]))
-    expected = sum(
-        hinge_qp(
-            quadratic(p), p["lam2"] * p["B"].T @ s, none, np.zeros(0), np.zeros(0), which=p["which"]
-        )
-        + 0.5 * p["lam2"] * s @ s
-        for s in p["S"]
-    )
+@pytest.mark.parametrize("seed", seeds(210, quick=21))
+def test_codes_without_pairs_are_exact(seed: int) -> None:
+    p = source_problem(seed)
+    solution = fit_source_codes(p.S @ p.B, p.ridge(), p.code_set)
+    assert_feasible(solution.value, p.code_set)
+    none, l2 = (np.zeros((0, p.B.shape[1])), np.zeros(0), np.zeros(0)), p.lambdas[1]
+    expected = sum(hinge_qp(p.ridge().H, l2 * p.B.T @ s, *none, code_set=p.code_set) for s in p.S)
     assert solution.status == "converged"
     assert solution.objective == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
-def test_large_simplex_problem_has_a_tiny_frank_wolfe_gap_and_a_warm_start():
-    rng = np.random.default_rng(0)
-    S = rng.random((80, 60))
+def test_large_simplex_problem_has_a_tiny_frank_wolfe_gap() -> None:
+    S = np.random.default_rng(0).random((80, 60))
     S /= np.linalg.norm(S, axis=1, keepdims=True)
-    cold = fit_source_codes(S @ S.T, S @ S.T, lam1=0.01, lam2=1.0)
-    warm = fit_source_codes(S @ S.T, S @ S.T, lam1=0.01, lam2=1.0, Z=cold.value)
-    assert cold.optimality < 1e-10
-    assert warm.n_iter <= 1
-    np.testing.assert_allclose(warm.value, cold.value, atol=1e-8)
+    assert fit_source_codes(S @ S.T, Ridge(S @ S.T, 0.01, 1.0)).optimality < 1e-10
 
 
-def test_float32_warm_start_and_stopping_short():
+def test_float32_warm_start_and_stopping_short() -> None:
     rng = np.random.default_rng(1)
     C, N, h, ht = 12, 300, 10, 8
-    S, B, W, Zt = (
-        rng.random((C, 15)),
-        rng.random((15, h)),
-        rng.standard_normal((h, ht)),
-        rng.standard_normal((N, ht)),
-    )
-    y, options = (
-        rng.integers(0, C, N),
-        dict(lam1=0.1, lam2=1.0, w_pos=0.5 / N, w_neg=0.5 / N / (C - 1), tol=1e-4),
-    )
-    options["s_sq"] = np.sum(S**2, axis=1)
-    good = fit_source_codes_with_pairs(S @ B, B.T @ B, W, Zt.astype(np.float32), y, **options)
+    S, B = rng.random((C, 15)), rng.random((15, h))
+    W, Zt = rng.standard_normal((h, ht)), rng.standard_normal((N, ht))
+    pairs = Pairs.weighted(rng.integers(0, C, N), C, "balanced")
+    problem = S @ B, Ridge(B.T @ B, 0.1, 1.0, 1 / C), (Zt @ W.T).astype(np.float32), pairs
+    s_sq = np.sum(S**2, axis=1)
+
+    def solve(state: Any = None, effort: Effort = Effort(1e-4)) -> Solution:  # noqa: B008
+        return fit_source_codes_with_pairs(*problem, s_sq=s_sq, effort=effort, state=state)
+
+    good = solve()
     assert good.value.dtype == np.float32
     assert good.status == "converged"
-    again = fit_source_codes_with_pairs(
-        S @ B, B.T @ B, W, Zt.astype(np.float32), y, state=good.state, **options
-    )
+    again = solve(good.state)
     assert again.n_iter < good.n_iter
     assert again.objective <= good.objective * (1 + 1e-6)
-    empty = good.state._replace(
-        duals=np.zeros_like(good.state.duals), bounds=np.zeros_like(good.state.bounds)
-    )
+    zeros = {name: np.zeros_like(getattr(good.state, name)) for name in ("duals", "bounds")}
     with pytest.warns(ConvergenceWarning, match="source-code"):
-        hasty = fit_source_codes_with_pairs(
-            S @ B,
-            B.T @ B,
-            W,
-            Zt.astype(np.float32),
-            y,
-            state=empty,
-            **(options | dict(tol=1e-9, max_rounds=1)),
-        )
+        hasty = solve(good.state._replace(**zeros), Effort(1e-9, 1))
     assert hasty.objective <= good.objective * (1 + 1e-6)
+
+
+def test_refusals_say_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="set of the source codes"):
+        fit_source_codes(np.eye(2), Ridge(np.eye(2), 1.0, 1.0), "ball")
+    with pytest.raises(ValueError, match="need λ1, λ2 >= 0"):
+        Ridge(np.eye(2), -1.0, 1.0)

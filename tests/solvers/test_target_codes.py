@@ -1,194 +1,153 @@
-# Problems are plain dicts of mixed values, which the type checker cannot follow.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportCallIssue=false
-# pyright: reportOperatorIssue=false, reportIndexIssue=false
+"""Codes of rows, with and without pairs, against a general QP solver and least squares."""
+
+from __future__ import annotations
+
 import warnings
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
-from tests.solvers.problems import random_problem, seeds, signed_problem
-from unseen.solvers.target_codes import (
-    RidgeSolver,
-    TargetSolver,
-    fit_target_codes,
-    ridge_target_codes,
-)
+from tests.solvers.problems import Problem, random_problem, seeds, signed_problem
+from unseen.pairs.loss import Omega, Pairs
+from unseen.solvers.block import Effort, Ridge, Solution
+from unseen.solvers.target_codes import TargetSolver
 
 
-def fit_part(seed, make=random_problem):
-    """X, D and lambdas to go with random_problem(seed); some D'D singular, some l1t zero where that
-    is defined.
-    """
+@dataclass
+class TargetProblem(Problem):
+    X: np.ndarray
+    D: np.ndarray
+    Q: np.ndarray
+    lambdas: tuple[float, float]
+
+    def ridge(self, phi: float = 1.0) -> Ridge:
+        return Ridge(self.D.T @ self.D, *self.lambdas, phi)
+
+    def solve(self, effort: Effort = Effort(1e-6, 200000), state: Any = None) -> Solution:  # noqa: B008
+        solver = TargetSolver(self.ridge(1 / len(self.X)), self.Q, self.b, effort)
+        x_sq = np.sum(self.X**2, axis=1)
+        return solver.solve(self.X @ self.D, self.pairs, x_sq=x_sq, state=state)
+
+    def value_at(self, Z: np.ndarray) -> float:
+        (Y, omega), (l1, l2) = explicit_pairs(self.pairs), self.lambdas
+        fit = 0.5 * l1 * np.sum(Z**2) + 0.5 * l2 * np.sum((self.X - Z @ self.D.T) ** 2)
+        return fit / len(Z) + loss_value(Y * (self.Q @ Z.T + self.b), omega, self.pairs.loss)
+
+
+def target_problem(seed: int, make: Any = random_problem) -> TargetProblem:
+    """X, D and λ to go with a random problem; some D'D singular, some λ1t zero where that is
+    defined."""
     p = make(seed)
-    rng, (N, h) = p["rng"], p["Zt"].shape
+    rng, (N, h) = p.rng, p.Zt.shape
     d = int(rng.integers(h, 7))
     D, X = rng.standard_normal((d, h)), rng.standard_normal((N, d))
-    if p["kind"] == "constant rows":
+    if p.kind == "constant rows":
         X[:] = X[0]
-    if p["kind"] == "rank deficient":
+    if p.kind == "rank deficient":
         D[:, -1] = D[:, 0]
-    lam1, lam2 = float(10.0 ** rng.uniform(-2, 1)), float(10.0 ** rng.uniform(-1, 1))
-    if seed % 5 == 0 and p["kind"] != "rank deficient":
-        lam1 = 0.0
-    Q = p["Zs"] @ rng.standard_normal((p["Zs"].shape[1], h))
-    return p | dict(X=X, D=D, lam1=lam1, lam2=lam2, Q=Q)
-
-
-def solve(p, **more):
-    options = dict(
-        lam1=p["lam1"],
-        lam2=p["lam2"],
-        w_pos=p["w_pos"],
-        w_neg=p["w_neg"],
-        row_scale=p["scale"],
-        loss=p["loss"],
-        bias=p["b"],
-        x_sq=np.sum(p["X"] ** 2, axis=1),
-        tol=1e-6,
-        max_sweeps=200000,
-    )
-    return fit_target_codes(p["X"] @ p["D"], p["D"].T @ p["D"], p["Q"], p["y"], **(options | more))
-
-
-def value_at(p, Z):
-    Y, omega = explicit_pairs(p["y"], len(p["Q"]), p["w_pos"], p["w_neg"], p["scale"])
-    fit = 0.5 * p["lam1"] * np.sum(Z**2) + 0.5 * p["lam2"] * np.sum((p["X"] - Z @ p["D"].T) ** 2)
-    return fit / len(Z) + loss_value(Y * (p["Q"] @ Z.T + p["b"]), omega, p["loss"])
+    lambda1, lambda2 = float(10.0 ** rng.uniform(-2, 1)), float(10.0 ** rng.uniform(-1, 1))
+    if seed % 5 == 0 and p.kind != "rank deficient":
+        lambda1 = 0.0
+    Q = p.Zs @ rng.standard_normal((p.Zs.shape[1], h))
+    return TargetProblem(**vars(p), X=X, D=D, Q=Q, lambdas=(lambda1, lambda2))
 
 
 @pytest.mark.parametrize("make", [random_problem, signed_problem])
-@pytest.mark.parametrize("seed", seeds(240))
-def test_minimum_matches_a_general_qp_solver(seed, make):
-    p = fit_part(seed, make)
-    solution = solve(p)
-    Y, omega = explicit_pairs(p["y"], len(p["Q"]), p["w_pos"], p["w_neg"], p["scale"])
-    N, H = len(p["X"]), p["lam1"] * np.eye(len(p["D"].T)) + p["lam2"] * p["D"].T @ p["D"]
+@pytest.mark.parametrize("seed", seeds(210))
+def test_minimum_matches_a_general_qp_solver(seed: int, make: Any) -> None:
+    p = target_problem(seed, make)
+    solution, (Y, omega) = p.solve(), explicit_pairs(p.pairs)
+    N, H, l2 = len(p.X), p.ridge().H, p.lambdas[1]
     expected = sum(
-        hinge_qp(
-            H / N, p["lam2"] * p["D"].T @ x / N, p["Q"], Y[:, j], omega[:, j], p["b"], p["loss"]
-        )
-        + 0.5 * p["lam2"] * x @ x / N
-        for j, x in enumerate(p["X"])
+        hinge_qp(H / N, l2 * p.D.T @ x / N, p.Q, Y[:, j], omega[:, j], p.b, p.pairs.loss)
+        + 0.5 * l2 * x @ x / N
+        for j, x in enumerate(p.X)
     )
-    assert solution.objective == pytest.approx(value_at(p, solution.value), rel=1e-8)
+    assert solution.objective == pytest.approx(p.value_at(solution.value), rel=1e-8)
     assert solution.objective == pytest.approx(expected, rel=1e-4, abs=1e-8)
 
 
-def test_a_row_of_unknown_pairs_keeps_the_code_of_its_features():
-    p = fit_part(16, signed_problem)
-    p["y"][0] = 0
-    gram = p["D"].T @ p["D"]
-    alone = ridge_target_codes(p["X"] @ p["D"], gram, lam1=p["lam1"], lam2=p["lam2"]).value
-    np.testing.assert_allclose(solve(p).value[0], alone[0], atol=1e-9)
+def test_a_row_of_unknown_pairs_keeps_the_code_of_its_features() -> None:
+    p = target_problem(16, signed_problem)
+    labels = p.pairs.labels.copy()
+    labels[0] = 0
+    found = replace(p, pairs=replace(p.pairs, labels=labels)).solve().value
+    np.testing.assert_allclose(found[0], p.ridge().codes(p.X @ p.D)[0], atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_ridge_codes_are_least_squares(seed):
-    p = fit_part(seed)
-    N, h = p["Zt"].shape
-    solution = ridge_target_codes(
-        p["X"] @ p["D"], p["D"].T @ p["D"], lam1=p["lam1"], lam2=p["lam2"]
-    )
-    stacked = np.vstack([np.sqrt(p["lam2"]) * p["D"], np.sqrt(p["lam1"]) * np.eye(h)])
-    rhs = np.vstack([np.sqrt(p["lam2"]) * p["X"].T, np.zeros((h, N))])
-    np.testing.assert_allclose(
-        solution.value.T, np.linalg.lstsq(stacked, rhs, rcond=1e-9)[0], atol=1e-6
-    )
+@pytest.mark.parametrize("seed", seeds(40))
+def test_ridge_codes_are_least_squares(seed: int) -> None:
+    p = target_problem(seed)
+    (N, h), (root1, root2) = p.Zt.shape, np.sqrt(p.lambdas)
+    stacked = np.vstack([root2 * p.D, root1 * np.eye(h)])
+    rhs = np.vstack([root2 * p.X.T, np.zeros((h, N))])
+    expected = np.linalg.lstsq(stacked, rhs, rcond=1e-9)[0]
+    np.testing.assert_allclose(p.ridge().codes(p.X @ p.D).T, expected, atol=1e-6)
 
 
-def test_float32_warm_start_and_stopping_short():
-    p = fit_part(16)
-    single = {
-        k: v.astype(np.float32) if isinstance(v, np.ndarray) and v.dtype == float else v
-        for k, v in p.items()
-    }
-    assert solve(single, tol=1e-3).value.dtype == np.float32
+def test_float32_warm_start_and_stopping_short() -> None:
     rng = np.random.default_rng(0)
     N, h, C = 300, 12, 15
-    X, D, Q, y = (
-        rng.standard_normal((N, 20)),
-        rng.standard_normal((20, h)),
-        rng.standard_normal((C, h)),
-        rng.integers(0, C, N),
-    )
-    options = dict(lam1=0.01, lam2=0.1, w_pos=5.0 / N, w_neg=5.0 / N, tol=1e-7, max_sweeps=10000)
-    good = fit_target_codes(X @ D, D.T @ D, Q, y, **options)
-    assert fit_target_codes(X @ D, D.T @ D, Q, y, state=good.state, **options).n_iter < good.n_iter
+    X, D, Q = (rng.standard_normal(shape) for shape in ((N, 20), (20, h), (C, h)))
+    pairs = Pairs(rng.integers(0, C, N), C, Omega(5.0 / N, 5.0 / N))
+    ridge, XD = Ridge(D.T @ D, 0.01, 0.1, 1 / N), X @ D
+    assert TargetSolver(ridge, Q).solve(XD.astype(np.float32), pairs).value.dtype == np.float32
+    exact, hurried = Effort(1e-7, 10000), Effort(1e-7, 1)
+    solver = TargetSolver(ridge, Q, effort=exact)
+    good = solver.solve(XD, pairs)
+    assert solver.solve(XD, pairs, state=good.state).n_iter < good.n_iter
     with pytest.warns(ConvergenceWarning, match="target-code"):
-        short = fit_target_codes(X @ D, D.T @ D, 0.3 * Q, y, **(options | dict(max_sweeps=1)))
+        short = TargetSolver(ridge, 0.3 * Q, effort=hurried).solve(XD, pairs)
+    state = good.state._replace(duals=short.state.duals)
     with pytest.warns(ConvergenceWarning):
-        hasty = fit_target_codes(
-            X @ D,
-            D.T @ D,
-            Q,
-            y,
-            state=good.state._replace(duals=short.state.duals),
-            **(options | dict(max_sweeps=1)),
-        )
+        hasty = TargetSolver(ridge, Q, effort=hurried).solve(XD, pairs, state=state)
     assert hasty.objective <= good.objective + 1e-12 * abs(good.objective)
 
 
-def test_undefined_problem_is_refused():
+def test_undefined_problem_is_refused() -> None:
     with pytest.raises(ValueError, match="full column rank"):
-        fit_target_codes(
-            np.ones((2, 2)),
-            np.ones((2, 2)),
-            np.eye(2),
-            [0, 1],
-            lam1=0.0,
-            lam2=1.0,
-            w_pos=1.0,
-            w_neg=1.0,
-        )
+        TargetSolver(Ridge(np.ones((2, 2)), 0.0, 1.0), np.eye(2))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_a_prepared_solver_gives_row_by_row_what_all_rows_give(loss, dtype):
+def test_a_prepared_solver_gives_row_by_row_what_all_rows_give(loss: str, dtype: Any) -> None:
     rng = np.random.default_rng(3)
     D, Q, X = (rng.standard_normal(s).astype(dtype) for s in ((20, 12), (15, 12), (40, 20)))
-    XD, gram, y = X @ D, D.T @ D, rng.integers(-1, 15, 40)
-    options = dict(lam1=0.1, lam2=1.0, w_pos=0.3, w_neg=0.1, fit_weight=0.05, loss=loss, tol=1e-8)
-    solver = TargetSolver(gram, Q, **options, bias=0.2)
-    expected = fit_target_codes(XD, gram, Q, y, **options, bias=0.2).value
-    assert solver(XD, y).dtype == dtype
-    together, tolerance = solver(XD, y), 1e-3 if dtype is np.float32 else 1e-6
-    np.testing.assert_allclose(together, expected, atol=tolerance)
-    alone = np.vstack([solver(XD[j : j + 1], y[j : j + 1]) for j in range(40)])
-    np.testing.assert_allclose(alone, together, atol=tolerance)
-    np.testing.assert_allclose(solver(XD), solver(XD, np.full(40, -1)))
-    prepared = RidgeSolver(gram, lam1=0.1, lam2=1.0)
-    np.testing.assert_array_equal(
-        prepared(XD), ridge_target_codes(XD, gram, lam1=0.1, lam2=1.0).value
-    )
+    XD, pairs = X @ D, Pairs(rng.integers(-1, 15, 40), 15, Omega(0.3, 0.1), loss)
+    solver = TargetSolver(Ridge(D.T @ D, 0.1, 1.0, 0.05), Q, 0.2, Effort(1e-8))
+    together = solver.solve(XD, pairs).value
+    assert together.dtype == dtype
+    rows = [slice(j, j + 1) for j in range(40)]
+    alone = np.vstack([solver.solve(XD[row], pairs[row]).value for row in rows])
+    np.testing.assert_allclose(alone, together, atol=1e-3 if dtype is np.float32 else 1e-6)
 
 
-def test_rows_that_keep_their_margins_need_no_sweep():
+def test_rows_that_keep_their_margins_need_no_sweep() -> None:
     rng = np.random.default_rng(4)
     D, Q, X = rng.standard_normal((9, 5)), rng.standard_normal((4, 5)), rng.standard_normal((6, 9))
-    solver = TargetSolver(D.T @ D, Q, lam1=0.1, lam2=1.0, w_pos=1.0, w_neg=1.0, bias=-50.0)
-    solution = solver.solve(X @ D)
+    ridge = Ridge(D.T @ D, 0.1, 1.0)
+    solution = TargetSolver(ridge, Q, -50.0).solve(X @ D, Pairs.negative(6, 4, 1.0))
     assert (solution.n_iter, solution.optimality) == (0, 0.0)
-    np.testing.assert_array_equal(
-        solution.value, ridge_target_codes(X @ D, D.T @ D, lam1=0.1, lam2=1.0).value
-    )
+    np.testing.assert_array_equal(solution.value, ridge.codes(X @ D))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_the_better_of_two_codes_is_kept(seed):
+@pytest.mark.parametrize("seed", seeds(40))
+def test_the_better_of_two_codes_is_kept(seed: int) -> None:
     """Whatever the incumbents are: near the minimum, far from it, or better than what was found."""
-    p = fit_part(seed)
-    rng, best = np.random.default_rng(seed), solve(p, tol=1e-9)
+    p = target_problem(seed)
+    rng, best = np.random.default_rng(seed), p.solve(Effort(1e-9, 200000))
     noise = rng.standard_normal(best.value.shape) * 10.0 ** rng.uniform(-8, 1, (len(best.value), 1))
     incumbent = best.value + noise
-    duals = rng.standard_normal((len(incumbent), len(p["Q"])))
+    duals = rng.standard_normal((len(incumbent), len(p.Q)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        state = best.state._replace(duals=duals, Z=incumbent)
-        found = solve(p, state=state, max_sweeps=1, tol=1e-12)
-    before, after = value_at(p, incumbent), value_at(p, found.value)
+        found = p.solve(Effort(1e-12, 1), best.state._replace(duals=duals, Z=incumbent))
+    before, after = p.value_at(incumbent), p.value_at(found.value)
     assert after <= before * (1 + 1e-12) + 1e-14
     assert found.objective == pytest.approx(after, rel=1e-8)
     assert after * (1 - found.optimality) <= best.objective + 1e-8 * abs(best.objective)

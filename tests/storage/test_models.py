@@ -153,7 +153,7 @@ def test_loading_a_latent_model_runs_no_algorithm(
         with monkeypatch.context() as patch:
             for place in (
                 "unseen.model.latent.fit_source_codes",
-                "unseen.model.latent.fit_inverse",
+                "unseen.solvers.block.Ridge._inverse",
                 "unseen.inference.embedding.fit_source_codes_with_pairs",
                 "unseen.inference.embedding.TargetSolver",
                 "unseen.inference.pairwise.PairCodes",

@@ -76,9 +76,12 @@ def test_reaches_the_minimum_that_a_general_solver_finds() -> None:
     ahead = np.einsum("nd,ncr->ncdr", task.X[task.index], own - task.S).reshape(-1, 12)
     other = (task.labels[:, None] != np.arange(5)).ravel()
     z = qp.solve(
-        task.penalty * np.eye(12), np.zeros(12), ahead[other],
-        np.full(other.sum(), 1 / 20), np.ones(other.sum()),
-    )  # fmt: skip
+        task.penalty * np.eye(12),
+        np.zeros(12),
+        ahead[other],
+        np.full(other.sum(), 1 / 20),
+        np.ones(other.sum()),
+    )
     least = task.objective(z.reshape(4, 1, 3))
     trained = minimise(task, Schedule(max_iter=400, tol=0.0))
     assert trained.history[0] == pytest.approx(4.0)  # J(0): four classes, each a slack of one
@@ -217,8 +220,9 @@ def test_the_number_of_passes_is_where_held_out_classes_are_recognised_best() ->
 
 def test_accuracy_is_counted_by_class() -> None:
     X = np.array([[1.0], [1.0], [1.0], [-1.0]])
-    task = Problem.of(X, PLAIN, np.array([0, 0, 1, 1]), np.array([[1.0], [-1.0]]),
-                      sum_of_hinges, 1.0)  # fmt: skip
+    task = Problem.of(
+        X, PLAIN, np.array([0, 0, 1, 1]), np.array([[1.0], [-1.0]]), sum_of_hinges, 1.0
+    )
     assert task.accuracy(np.ones((1, 1, 1))) == pytest.approx((1 + 0.5) / 2)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.inference.decision import decision_scores
+from unseen.inference.scorer import decision_scores
 from unseen.model.latent import LatentModel
 
 

@@ -16,7 +16,6 @@ from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.checks import POSITIVE, Constraints
 from unseen.support.parts import Part
 from unseen.training.alternating import Algorithm2
-from unseen.training.start import Recipe
 
 
 class KernelJLSE(JLSE):
@@ -45,6 +44,7 @@ class KernelJLSE(JLSE):
         "kernel_width": [POSITIVE],
     }
     _ranges: ClassVar[Mapping[str, float]] = {**JLSE._ranges, "kernel_width": 3.0}
+    _loss = "squared_hinge"
     _link = "margin"
 
     def __init__(
@@ -88,15 +88,5 @@ class KernelJLSE(JLSE):
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         plain = super()._spaces(X, vectors)
-        kernel, _ = KernelFeatures.fit(
-            vectors,
-            plain.descriptions,
-            width=self.kernel_width,
-            n_landmarks=len(vectors),
-            n_features=len(vectors),
-            center=False,
-        )
+        kernel = KernelFeatures.fit(plain.descriptions(vectors), self.kernel_width)
         return Spaces(plain.rows, plain.descriptions, class_kernel=kernel)
-
-    def _recipe(self, labels: np.ndarray) -> Recipe:
-        return super()._recipe(labels)._replace(loss="squared_hinge")

@@ -15,6 +15,7 @@ from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import ClassScaler, RowScaler, sum_of_squares
+from unseen.solvers.block import Ridge
 from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.storage.checkpoint import Note, Steps
@@ -121,7 +122,7 @@ class SSE(ResumableClassifier):
         gram = B @ B.T
         unit = float(np.linalg.norm(gram, 2)) or 1.0
         SB = self.class_scaling_(table.vectors.astype(np.float64)) @ B.T
-        return fit_source_codes(SB, gram, lam1=self.code_penalty * unit, lam2=1.0).value
+        return fit_source_codes(SB, Ridge(gram, self.code_penalty * unit, 1.0)).value
 
     def _excess(self, X: np.ndarray) -> np.ndarray:
         """Σ_k w_k max(0, x_k - v_sk) of scaled rows for every seen class s."""

@@ -13,6 +13,8 @@ import numpy as np
 
 from unseen.inference.scorer import Scorer, Testing
 from unseen.model.latent import LatentModel
+from unseen.pairs.loss import Pairs
+from unseen.solvers.block import Effort
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
 from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints
@@ -72,55 +74,39 @@ class AwayScorer(Scorer):
         super().__init__(model, decision)
         self.source_fit = choices.source_fit or model.source_fit
         self.target_fit = choices.target_fit or model.target_fit
-        self._offset, self._tol = choices.offset, choices.tol
+        self._offset, self._effort = choices.offset, Effort(choices.tol)
 
-    @property
-    def _weight(self) -> float:
-        """ω of a negative pair in J."""
-        return self.model.negative_weight / (self.model.Zs.shape[0] * self.model.Zt.shape[0])
+    def _pairs(self, n_rows: int, n_classes: int) -> Pairs:
+        """Pairs none of which match, with the ω of a negative pair in J."""
+        omega = self.model.negative_weight / (self.model.Zs.shape[0] * self.model.Zt.shape[0])
+        return Pairs.negative(n_rows, n_classes, omega, self.model.loss)
 
     def embed_classes(self, S: np.ndarray) -> np.ndarray:
-        model, fit, weight = self.model, self.source_fit, self._weight
+        model = self.model
         with threads_for(model.Zt.size * len(S)):
             return fit_source_codes_with_pairs(
                 S @ model.B,
-                model.source_gram,
-                model.W,
-                model.Zt,
-                np.full(model.Zt.shape[0], -1),
-                lam1=model.source_shrinkage * fit,
-                lam2=fit,
-                w_pos=weight,
-                w_neg=weight,
-                which=model.source_set,
-                loss=model.loss,
+                model.source_ridge(self.source_fit, 1.0 / len(model.Zs)),
+                model.Zt @ model.W.T,
+                self._pairs(len(model.Zt), len(S)),
+                model.source_set,
                 bias=model.away_bias,
-                fit_weight=1.0 / model.Zs.shape[0],
                 s_sq=np.sum(np.square(S, dtype=np.float64), axis=1),
-                tol=self._tol,
+                effort=self._effort,
             ).value
 
     @cached_property
     def _rows(self) -> TargetSolver:
-        model, fit, weight = self.model, self.target_fit, self._weight
-        return TargetSolver(
-            model.target_gram,
-            model.Zs @ model.W,
-            lam1=model.target_shrinkage * fit,
-            lam2=fit,
-            w_pos=weight,
-            w_neg=weight,
-            fit_weight=1.0 / model.Zt.shape[0],
-            loss=model.loss,
-            bias=model.away_bias,
-            tol=self._tol,
-        )
+        model = self.model
+        ridge = model.target_ridge(self.target_fit, 1.0 / len(model.Zt))
+        return TargetSolver(ridge, model.Zs @ model.W, model.away_bias, self._effort)
 
     def embed_rows(self, XD: np.ndarray, seen: bool = False) -> np.ndarray:
         if seen:
             return self.model.embed_rows(XD)
-        with threads_for(XD.size * self.model.Zs.shape[0]):
-            return self._rows(XD, np.full(XD.shape[0], -1))
+        n_classes = len(self.model.Zs)
+        with threads_for(XD.size * n_classes):
+            return self._rows.solve(XD, self._pairs(len(XD), n_classes)).value
 
     def offsets(self, Zs: np.ndarray) -> np.ndarray:
         return self._offset * class_levels(self.model, Zs) if self._offset else super().offsets(Zs)

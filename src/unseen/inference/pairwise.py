@@ -6,13 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from unseen.inference.decision import decision_scores
-from unseen.inference.scorer import Candidates, Scorer, Testing
+from unseen.inference.scorer import Candidates, Scorer, Testing, decision_scores
 from unseen.model.latent import LatentModel
+from unseen.pairs.loss import is_squared
 from unseen.rows.blocks import row_blocks
-from unseen.solvers.pair_codes import PairCodes
+from unseen.solvers.block import Ridge
+from unseen.solvers.pair_codes import PairBlock, PairCodes
+from unseen.solvers.source_codes import quadratic
 from unseen.support.checks import POSITIVE, Constraints
 from unseen.support.registry import register
+
+_NEAR_POLE = 1 - 1e-9
+_HALVINGS = 60
 
 
 @register("algorithm 3")
@@ -66,23 +71,82 @@ class PairScorer(Scorer):
 
     def candidates(self, S: np.ndarray, seen: np.ndarray) -> Candidates:
         model, Zs = self.model, self.embed_classes(S)
-        pairs = PairCodes(
-            S @ model.B, model.source_gram, model.target_gram, model.W, model.b,
-            source_shrink=model.source_shrinkage * self._source_fit, source_fit=self._source_fit,
-            target_shrink=model.target_shrinkage * self._target_fit, target_fit=self._target_fit,
-            which=model.source_set, loss=model.loss,
-        )  # fmt: skip
+        source = model.source_ridge(self._source_fit)
+        target = model.target_ridge(self._target_fit)
+        if model.source_set == "simplex":
+            pairs = PairCodes(S @ model.B, source, target, model.W, model.b, loss=model.loss)
+        else:
+            pairs = LinearPairs(model, S @ model.B, source, target)
         fit = None if self.decision == 1 else model.source_cost(S, Zs, self.source_fit)
         return Candidates(Zs, fit, np.zeros(len(S)), seen >= 0, pairs)
 
     def scores(self, XD: np.ndarray, candidates: Candidates) -> np.ndarray:
-        assert candidates.pairs is not None
         model, pairs, n_classes = self.model, candidates.pairs, candidates.is_seen.size
         own = 0.0 if candidates.fit is None else candidates.fit
         scores = np.empty((XD.shape[0], n_classes), dtype=XD.dtype)
-        for rows in row_blocks(XD.shape[0], 8 * (XD.shape[1] + 8 * n_classes)):
-            signs = np.ones((len(XD[rows]), n_classes), np.int8)
-            found = pairs.solve(XD[rows], signs, model.positive_weight * signs)
+        for rows in row_blocks(XD.shape[0], 8 * n_classes * XD.shape[1]):
+            omega = np.full((len(XD[rows]), n_classes), float(model.positive_weight))
+            found = pairs.solve(XD[rows], omega)
             moves = (found.source - pairs.own_fit + found.target) / model.positive_weight
             scores[rows] = decision_scores(found.scores, model.loss, model.link, own + moves)
         return scores
+
+
+class LinearPairs:
+    """`PairCodes` of matching pairs where source codes are affine or free, as in model files of the
+    first format: a global minimum, since such a pair problem has no duality gap.
+
+    In the coordinates that make H_s^-1/2 W H_t^-1/2 diagonal, with entries σ, the score is
+    s = Σ_k (σ_k a_k + q_k) c_k + b, p_B and p_D are |a - a_i|²/2 and |c - c_j|²/2 above their
+    minima, and the best codes with multiplier τ are
+
+        c = (c_j + τ A_i) / (1 - τ² σ²),   a = a_i + τ σ c,   A_i = σ a_i + q
+
+    where s rises with τ, so that its best value is a root.
+    """
+
+    def __init__(self, model: LatentModel, SB: np.ndarray, source: Ridge, target: Ridge) -> None:
+        fit = quadratic(SB, source, model.source_set, need_inverse=True)
+        self.own_fit = fit.values(fit.offset + fit.R @ fit.inverse)
+        self.b, self.squared = model.b, is_squared(model.loss)
+        W, (E, L) = model.W.astype(np.float64), map(_factor, (fit.inverse, target.inverse))
+        U, sigma, Vt = np.linalg.svd(E.T @ W @ L, full_matrices=False)
+        pull = L.T @ W.T @ fit.offset
+        # The offset of affine codes also pulls beside W, in a direction of its own.
+        rest = pull - Vt.T @ (Vt @ pull)
+        size = np.linalg.norm(rest)
+        V = np.column_stack([Vt.T, rest / size if size > 0 else rest])
+        self.sigma, self.q = np.append(sigma, 0.0), np.append(Vt @ pull, size)
+        self.to_rows = target.lambda2 * (L @ V)
+        self.A = np.pad(fit.R @ E @ U, ((0, 0), (0, 1))) * self.sigma + self.q
+        self.pole = _NEAR_POLE / sigma[0] if sigma.size and sigma[0] > 0 else np.inf
+
+    def solve(self, XD: np.ndarray, omega: np.ndarray) -> PairBlock:
+        """The best codes of a block of rows, given as X D, with all classes; omega: n x C."""
+        c = (XD.astype(np.float64) @ self.to_rows)[:, None]
+        ridge, cap = (0.5 / omega, np.inf) if self.squared else (0.0, omega)
+        missing = np.maximum(1 - self._scores(c, np.zeros(omega.shape)), 0.0)
+        high = np.minimum(np.minimum(cap, self.pole), missing / ridge if self.squared else np.inf)
+        low, high = np.zeros(omega.shape), np.where(missing > 0, high, 0.0)
+        for _ in range(_HALVINGS):
+            tau = 0.5 * (low + high)
+            is_low = ridge * tau + self._scores(c, tau) < 1
+            low, high = np.where(is_low, tau, low), np.where(is_low, high, tau)
+        moved = self._codes(c, tau)
+        source = 0.5 * tau**2 * np.sum((self.sigma * moved) ** 2, axis=-1)
+        target = 0.5 * np.sum((moved - c) ** 2, axis=-1)
+        return PairBlock(tau, self._scores(c, tau), self.own_fit + source, target, None)
+
+    def _codes(self, c: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return (c + tau[..., None] * self.A) / (1 - (tau[..., None] * self.sigma) ** 2)
+
+    def _scores(self, c: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        codes = self._codes(c, tau)
+        return np.sum((self.A + tau[..., None] * self.sigma**2 * codes) * codes, axis=-1) + self.b
+
+
+def _factor(M: np.ndarray) -> np.ndarray:
+    """E with E E' = M, for M positive semidefinite; as many columns as its rank."""
+    values, vectors = np.linalg.eigh(M)
+    keep = values > 1e-13 * max(values[-1], 0.0)
+    return vectors[:, keep] * np.sqrt(values[keep])

@@ -1,16 +1,31 @@
-"""A trained model at test time: how classes and rows are embedded, and what a pair scores."""
+"""A trained model at test time: how classes and rows are embedded, and what a pair scores by the
+two decision functions of the paper.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.inference.decision import decision_scores
 from unseen.model.latent import LatentModel
-from unseen.solvers.pair_codes import PairCodes
+from unseen.model.objective import log_p_W
 from unseen.support.parts import Composite
 from unseen.support.registry import register
+
+
+def decision_scores(
+    scores: np.ndarray, loss: str, link: str = "margin", fit: np.ndarray | None = None
+) -> np.ndarray:
+    """Decision 1: log p_W(+1 | z_i, z_j). Decision 2: log p_B(z_i | x_i) + log p_W(+1 | z_i, z_j).
+
+    `scores` (N x C') hold s_ij, `fit` (C') holds -log p_B of each class and makes it decision 2.
+    With link "margin" the result is in units of s, so that decision 1 is s itself.
+    """
+    values = log_p_W(scores, loss, link)
+    if fit is not None:
+        values = values - fit.astype(values.dtype)
+    return values / 2 if loss == "squared_hinge" and link == "margin" else values
 
 
 class Candidates(NamedTuple):
@@ -27,13 +42,13 @@ class Candidates(NamedTuple):
     fit: np.ndarray | None
     offset: np.ndarray
     is_seen: np.ndarray
-    pairs: PairCodes | None = None
+    pairs: Any = None
 
 
 class Scorer:
     """Codes by the data fit alone ("init." in the paper), and decision 1 or 2.
 
-    What depends on the model alone is computed once and kept. Algorithms 3 and 4 embed otherwise.
+    What depends on the model alone is computed once and kept. Algorithms 3 and 4 embed differently.
     """
 
     def __init__(self, model: LatentModel, decision: int) -> None:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.model.terms import log_p_W, pair_loss
+from unseen.model.objective import log_p_W, minus_log_p
+from unseen.pairs.loss import is_squared, pair_loss
 from unseen.rows.blocks import row_blocks
+from unseen.solvers.block import Ridge
 from unseen.solvers.source_codes import SETS, fit_source_codes
 
 _MOST_ROUNDS = 200
@@ -38,7 +40,7 @@ class Term:
         raise TypeError(f"{type(self).__name__} must define best")
 
     def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
-        """log p(z | x), one value a vector."""
+        """log p(z | x), one value per vector."""
         raise TypeError(f"{type(self).__name__} must define log_p")
 
 
@@ -62,22 +64,18 @@ class DictionaryTerm(Term):
         if not (shrink >= 0 and fit > 0):
             raise InputError(f"a dictionary needs shrink >= 0 and fit > 0, not {shrink} and {fit}")
         self.atoms, self.shrink, self.fit, self.code_set = atoms, shrink, fit, code_set
-        self._gram = atoms.T @ atoms
+        self._ridge = Ridge(atoms.T @ atoms, shrink, fit)
 
     def best(self, x: np.ndarray, pull: np.ndarray | None, component: int) -> np.ndarray:
         # A pull is a change of the data: λ2 A'x + pull = λ2 (A'x + pull / λ2).
         target = x @ self.atoms
         if pull is not None:
             target = target + pull / self.fit
-        flat = fit_source_codes(
-            target.reshape(-1, target.shape[-1]), self._gram,
-            lam1=self.shrink, lam2=self.fit, which=self.code_set,
-        ).value  # fmt: skip
-        return flat.reshape(target.shape)
+        flat = target.reshape(-1, target.shape[-1])
+        return fit_source_codes(flat, self._ridge, self.code_set).value.reshape(target.shape)
 
     def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
-        residual = x - z @ self.atoms.T
-        return -0.5 * self.shrink * _square(z) - 0.5 * self.fit * _square(residual)
+        return -minus_log_p(x, z, self.atoms, self.shrink, self.fit)
 
 
 class Similarity:
@@ -109,8 +107,8 @@ class Bilinear(Similarity):
     ----------
     W : h_s x h_t.
     bias : b.
-    loss, link : as in `unseen.model.terms.log_p_W`. "margin" has no upper bound, so neither has F
-        where codes of both sides move.
+    loss, link : as in `unseen.model.objective.log_p_W`. "margin" has no upper bound, so neither has
+        F where codes of both sides move.
     same_component : let only component k of one side go with component k of the other.
     """
 
@@ -146,17 +144,17 @@ class Bilinear(Similarity):
         s(z(α)) rises with α and the slope of the link falls with s, so there is one such α. On
         free and affine codes s is linear in α and the first chord hits it.
         """
-        is_squared = self.loss == "squared_hinge"
+        squared = is_squared(self.loss)
         if self.link == "margin":
-            return respond((2.0 if is_squared else 1.0) * pull)
+            return respond((2.0 if squared else 1.0) * pull)
 
         def gap(alpha: np.ndarray) -> np.ndarray:
             """s(z(α)) minus the s at which the link has slope α."""
             s = _inner(respond(alpha[..., None] * pull), pull) + self.bias
-            return s - (1 - alpha / 2 if is_squared else 1.0)
+            return s - (1 - alpha / 2 if squared else 1.0)
 
         at_zero = gap(np.zeros(pull.shape[:-1]))
-        most = np.maximum(-2 * at_zero, 0) if is_squared else np.ones_like(at_zero)
+        most = np.maximum(-2 * at_zero, 0) if squared else np.ones_like(at_zero)
         return respond(_root(gap, at_zero, most)[..., None] * pull)
 
 
@@ -276,7 +274,3 @@ def _root(
 
 def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.einsum("...h,...h->...", a, b)
-
-
-def _square(z: np.ndarray) -> np.ndarray:
-    return _inner(z, z)

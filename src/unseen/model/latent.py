@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from unseen.errors import InputError
+from unseen.model.objective import LINKS, minus_log_p
 from unseen.model.spaces import Spaces
-from unseen.model.terms import LINKS, minus_log_p_B, similarity_scores
 from unseen.pairs.loss import LOSSES
+from unseen.solvers.block import Ridge
 from unseen.solvers.source_codes import SETS, fit_source_codes
-from unseen.solvers.target_codes import fit_inverse
 from unseen.support.checks import check_number, check_positive, is_float_array
 from unseen.support.registry import register
 
@@ -33,7 +33,7 @@ class LatentModel:
     positive_weight, negative_weight : ω of a pair of a row with its own class, and with any other,
         in units of the mean ω of all pairs: 1 in the paper.
     source_set : where codes of classes lie; "simplex" in the paper.
-    loss, link : the form of log p_W; see `unseen.model.terms`.
+    loss, link : the form of log p_W; see `unseen.model.objective`.
     is_coupled : whether each pair had codes of its own in training (Algorithm 1), or all N pairs of
         a class and all C pairs of a row shared one (Algorithm 2).
     """
@@ -67,10 +67,7 @@ class LatentModel:
 
     def embed_classes(self, S: np.ndarray) -> np.ndarray:
         """argmax log p_B(z | s) of scaled descriptions, C' x h_s: "init." in the paper."""
-        return fit_source_codes(
-            S @ self.B, self.source_gram, lam1=self.source_shrink, lam2=self.source_fit,
-            which=self.source_set,
-        ).value  # fmt: skip
+        return fit_source_codes(S @ self.B, self.source_ridge(), self.source_set).value
 
     def embed_rows(self, XD: np.ndarray) -> np.ndarray:
         """argmax log p_D(z | x) of rows given as X̃ D, n x h_t: "init." in the paper."""
@@ -78,7 +75,7 @@ class LatentModel:
 
     def scores(self, Zs: np.ndarray, Zt: np.ndarray) -> np.ndarray:
         """s_ij = z_i' W z_j + b of all pairs, rows down, classes across."""
-        return similarity_scores(Zs, Zt, self.W, self.b)
+        return Zt @ (Zs @ self.W).T + Zt.dtype.type(self.b)
 
     def source_cost(self, S: np.ndarray, Zs: np.ndarray, fit: float | None = None) -> np.ndarray:
         """-log p_B of classes at given codes, in units of the weight that log p_W(+1) has in J.
@@ -86,7 +83,7 @@ class LatentModel:
         λ are those of training, or in proportion to another λ2s.
         """
         fit = self.source_fit if fit is None else fit
-        cost = minus_log_p_B(S, Zs, self.B, self.source_shrinkage * fit, fit)
+        cost = minus_log_p(S, Zs, self.B, self.source_shrinkage * fit, fit)
         return cost / self.positive_weight
 
     @property
@@ -99,21 +96,32 @@ class LatentModel:
         """λ1t/λ2t."""
         return self.target_shrink / self.target_fit
 
+    def source_ridge(self, fit: float | None = None, phi: float = 1.0) -> Ridge:
+        """φ p_B with the λ of training, or in proportion to another λ2s."""
+        if fit is None:
+            return Ridge(self._source_gram, self.source_shrink, self.source_fit, phi)
+        return Ridge(self._source_gram, self.source_shrinkage * fit, fit, phi)
+
+    def target_ridge(self, fit: float | None = None, phi: float = 1.0) -> Ridge:
+        """φ p_D with the λ of training, or in proportion to another λ2t."""
+        if fit is None:
+            return Ridge(self._target_gram, self.target_shrink, self.target_fit, phi)
+        return Ridge(self._target_gram, self.target_shrinkage * fit, fit, phi)
+
     @cached_property
-    def source_gram(self) -> np.ndarray:
+    def _source_gram(self) -> np.ndarray:
         """B'B."""
         return self.B.T @ self.B
 
     @cached_property
-    def target_gram(self) -> np.ndarray:
+    def _target_gram(self) -> np.ndarray:
         """D'D, in float64."""
         return self.D.T.astype(np.float64) @ self.D
 
     @cached_property
     def _ridge(self) -> np.ndarray:
         """λ2t (λ1t I + λ2t D'D)^-1: computed once, as it is what a single row would wait for."""
-        inverse, _, _ = fit_inverse(self.target_gram, self.target_shrink, self.target_fit)
-        return (self.target_fit * inverse).astype(self.W.dtype)
+        return (self.target_fit * self.target_ridge().inverse).astype(self.W.dtype)
 
     def check(self, n_features: int, n_attributes: int, n_classes: int) -> None:
         """An error unless the parts fit together and to rows, descriptions and classes so wide.

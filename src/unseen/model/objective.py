@@ -1,4 +1,8 @@
-"""The joint objective J that training minimises, and its parts."""
+"""The three terms of the model, -log p_B, -log p_D and -log p_W, and the joint objective J that
+training minimises.
+
+Rows of Zs and Zt are codes, columns of B and D are atoms, as in S ~ Zs B' and X ~ Zt D'.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,63 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.model.terms import minus_log_p_B, pair_loss
-from unseen.pairs.weights import PairWeights
+from unseen.errors import InputError
+from unseen.pairs.loss import Pairs, is_squared, pair_loss
 from unseen.rows.blocks import row_blocks
 from unseen.rows.scaling import sum_of_squares
 
+LINKS = ("saturating", "margin")
+# What a score gains beyond its margin: too little to outweigh anything, enough to break ties.
+_BEYOND = 1e-3
 
-class Weights(NamedTuple):
-    """λ1s, λ2s, λ1t, λ2t, λ_W and ω: what stays fixed while J is minimised.
 
-    `bias_scale` κ > 0 lets the scalar b be learned, at the price λ_W/2 (b/κ)²; 0 keeps b at 0.
+def minus_log_p(
+    X: np.ndarray, Z: np.ndarray, atoms: np.ndarray, lambda1: float, lambda2: float
+) -> np.ndarray:
+    """λ1/2 |z|² + λ2/2 |x - A z|² of each vector: -log p_B (Eq. pb) for A = B, -log p_D (Eq. pd)
+    for A = D.
+
+    The last axis of X and Z is a vector, atoms is d x h. The sets that codes and atoms must lie in
+    are the solver's business.
     """
+    residual = X - Z @ atoms.T
+    fit = np.einsum("...h,...h->...", residual, residual, dtype=np.float64)
+    size = np.einsum("...h,...h->...", Z, Z, dtype=np.float64)
+    return 0.5 * lambda1 * size + 0.5 * lambda2 * fit
+
+
+def log_p_W(scores: np.ndarray, loss: str, link: str = "margin") -> np.ndarray:
+    """log p_W(+1) of each pair from its score s.
+
+    "saturating" is the paper's -[1 - s]_+ (or minus its square), which is 0 for every s >= 1. Ties
+    are broken by the margin: what s exceeds it by counts for a thousandth. "margin" ranks by the
+    margin itself: the same slope at s = 0 without the knee, s for the hinge and 2 s for its square.
+    """
+    if link == "saturating":
+        return scores.dtype.type(_BEYOND) * np.maximum(scores - 1, 0) - pair_loss(scores, loss)
+    if link != "margin":
+        raise InputError(f"link must be one of {LINKS}, not {link!r}")
+    return 2 * scores if is_squared(loss) else scores
+
+
+class Lambdas(NamedTuple):
+    """λ1s, λ2s, λ1t, λ2t and λ_W: what stays fixed while J is minimised."""
 
     source_shrink: float
     source_fit: float
     target_shrink: float
     target_fit: float
     similarity: float
-    pairs: PairWeights
-    loss: str
-    bias_scale: float
 
 
 class Codes(NamedTuple):
-    """Everything that training moves: codes, dictionaries, similarity and bias."""
+    """Everything that training moves: codes, dictionaries and similarity."""
 
     Zs: np.ndarray
     Zt: np.ndarray
     B: np.ndarray
     D: np.ndarray
     W: np.ndarray
-    b: float
 
 
 class ObjectiveParts(NamedTuple):
@@ -53,40 +83,24 @@ class ObjectiveParts(NamedTuple):
 
 
 def joint_objective(
-    S: np.ndarray, residual: float, labels: np.ndarray, codes: Codes, weights: Weights
+    S: np.ndarray, residual: float, pairs: Pairs, codes: Codes, lambdas: Lambdas
 ) -> ObjectiveParts:
-    """J = 1/C Σ_i p_B(i) + 1/N Σ_j p_D(j) + Σ_ij ω_ij loss(y_ij s_ij) + λ_W/2 (|W|² + (b/κ)²).
+    """J = 1/C Σ_i p_B(i) + 1/N Σ_j p_D(j) + Σ_ij ω_ij loss(y_ij s_ij) + λ_W/2 |W|².
 
     Eq. (obj) of the paper divided by C·N, with ω_ij for the weight of a pair. Of the rows only
     `residual` is needed, Σ_j |x_j - D z_j|².
     """
-    w = weights
-    source = minus_log_p_B(S, codes.Zs, codes.B, w.source_shrink, w.source_fit).mean()
+    w = lambdas
+    source = minus_log_p(S, codes.Zs, codes.B, w.source_shrink, w.source_fit).mean()
     codes_square = sum_of_squares(codes.Zt)
-    target = 0.5 * (w.target_shrink * codes_square + w.target_fit * residual) / len(labels)
-    bias = (codes.b / w.bias_scale) ** 2 if w.bias_scale > 0 else 0.0
-    penalty = 0.5 * w.similarity * (sum_of_squares(codes.W) + bias)
-    pairs = pair_total(codes, labels, w.pairs, w.loss)
-    return ObjectiveParts(float(source), float(target), pairs, float(penalty))
+    target = 0.5 * (w.target_shrink * codes_square + w.target_fit * residual) / len(pairs)
+    penalty = 0.5 * w.similarity * sum_of_squares(codes.W)
+    total = pair_total(codes, pairs)
+    return ObjectiveParts(float(source), float(target), total, float(penalty))
 
 
-def pair_total(codes: Codes, labels: np.ndarray, weights: PairWeights, loss: str) -> float:
-    """Σ_ij ω_ij loss(y_ij s_ij) over class labels or signs, block by block of rows."""
+def pair_total(codes: Codes, pairs: Pairs) -> float:
+    """Σ_ij ω_ij loss(y_ij s_ij), block by block of rows."""
     P = (codes.Zs @ codes.W).T
-    total = 0.0
-    for rows in row_blocks(len(labels), P.shape[1] * P.itemsize):
-        scores = codes.Zt[rows] @ P + codes.Zt.dtype.type(codes.b)
-        if labels.ndim == 2:
-            total += _sign_losses(scores, labels[rows], weights, loss)
-            continue
-        own = scores[np.arange(scores.shape[0]), labels[rows]]
-        negative = pair_loss(-scores, loss).sum(axis=1, dtype=np.float64) - pair_loss(-own, loss)
-        losses = weights.pos * pair_loss(own, loss) + weights.neg * negative
-        total += losses.sum() if weights.rows is None else losses @ weights.rows[rows]
-    return float(total)
-
-
-def _sign_losses(scores: np.ndarray, signs: np.ndarray, weights: PairWeights, loss: str) -> float:
-    omega = np.where(signs > 0, weights.pos, weights.neg) * np.abs(signs)
-    losses = omega * pair_loss(np.where(signs > 0, scores, -scores), loss)
-    return float(losses.sum() if weights.rows is None else (losses.sum(axis=1) @ weights.rows))
+    blocks = row_blocks(len(pairs), P.shape[1] * P.itemsize)
+    return sum(pairs[rows].total_loss(codes.Zt[rows] @ P) for rows in blocks)

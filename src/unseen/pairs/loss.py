@@ -1,195 +1,239 @@
-"""The pair loss of J, -log p_W of Eq. (pw): weights by label, values over row blocks, and its
-box-constrained dual.
+"""Pairs of a class and a row: their labels y, their weights ω, and the pair loss of J.
 
-    sum_ij omega_ij [1 - y_ij s_ij]_+        loss = "hinge"
-    sum_ij omega_ij [1 - y_ij s_ij]_+^2      loss = "squared_hinge"
+    Σ_ij ω_ij [1 - y_ij s_ij]_+        "hinge", -log p_W of Eq. (pw)
+    Σ_ij ω_ij [1 - y_ij s_ij]_+²       "squared_hinge"
 
-Row j has y_ij = +1 at i = y[j] and -1 elsewhere; y[j] = -1 means that row j belongs to none of the
-classes. omega_ij = row_scale[j] * (w_pos where y_ij = +1, w_neg elsewhere), so neither Y nor omega
-is ever stored. Instead of class numbers y may be an N x C matrix of any signs, int8 or float: 0 is
-a pair of unknown label, whose omega is 0, and |y_ij| multiplies omega_ij. Duals are stored with
-their sign, a_ij = y_ij alpha_ij, one row an instance.
+Neither Y nor ω is ever stored where labels are class numbers. The duals of the loss are kept with
+their sign, a_ij = y_ij α_ij, in the shape of the scores: one row per instance.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from unseen.errors import InputError
+from unseen.rows.blocks import chunks
+
 LOSSES = ("hinge", "squared_hinge")
-ROWS_PER_CHUNK = 1024
 
 
-def check_pairs(y, n_rows, n_classes, w_pos, w_neg, row_scale, loss, dtype):
-    """Validate labels and weights once; returns (y as int64 or a matrix of signs, row_scale as an
-    array, squared flag).
-    """
-    y = (
-        _check_signs(y, n_rows, n_classes, dtype)
-        if np.ndim(y) == 2
-        else _check_classes(y, n_rows, n_classes)
-    )
+def pair_loss(margin: np.ndarray, loss: str) -> np.ndarray:
+    """[1 - m]_+ (Eq. pw) or its square, for m = y_ij s_ij, element by element."""
+    slack = np.subtract(1, margin)
+    np.maximum(slack, 0, out=slack)
+    return np.multiply(slack, slack, out=slack) if is_squared(loss) else slack
+
+
+def is_squared(loss: str) -> bool:
+    """Is it the squared hinge? An error for a loss that there is not."""
     if loss not in LOSSES:
-        raise ValueError(f"loss is one of {LOSSES}, not {loss!r}")
-    if min(w_pos, w_neg) < 0:
-        raise ValueError(f"pair weights must not be negative, got w_pos={w_pos}, w_neg={w_neg}")
-    scale = (
-        np.ones(n_rows, dtype)
-        if row_scale is None
-        else np.ascontiguousarray(row_scale, dtype=dtype)
-    )
-    if scale.shape != (n_rows,) or (n_rows and scale.min() < 0):
-        raise ValueError(f"row_scale must hold {n_rows} weights >= 0")
-    return y, scale, loss == "squared_hinge"
+        raise InputError(f"loss must be one of {LOSSES}, not {loss!r}")
+    return loss == "squared_hinge"
 
 
-def _check_classes(y, n_rows, n_classes):
-    y = np.ascontiguousarray(y, dtype=np.int64)
-    if y.shape != (n_rows,):
-        raise ValueError(f"labels have shape {y.shape}, expected ({n_rows},)")
-    if n_rows and (y.min() < -1 or y.max() >= n_classes):
+class Omega(NamedTuple):
+    """ω of a pair of a row with its own class (y = +1), and of any other pair (y = -1)."""
+
+    positive: float
+    negative: float
+
+
+def weight_ratio(positive_weight: str | float, balanced: float = 1.0) -> float:
+    """How much a positive pair weighs in units of a negative one.
+
+    "uniform" is 1, the paper; "balanced" is what gives both kinds half of the mass.
+    """
+    known = {"uniform": 1.0, "balanced": balanced}
+    ratio: Any = known.get(str(positive_weight), positive_weight)
+    if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < float(ratio) < np.inf:
+        raise InputError(
+            "positive_weight must be 'uniform', 'balanced' or a positive number, "
+            f"not {positive_weight!r}"
+        )
+    return float(ratio)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of N rows with C classes.
+
+    Parameters
+    ----------
+    labels : N class numbers, where -1 is a row of none of the classes: y_ij is +1 at i = labels[j]
+        and -1 elsewhere. Or N x C signs, int8 or float: 0 is a pair of unknown label, whose ω is 0,
+        and |y_ij| multiplies ω_ij.
+    n_classes : C.
+    omega : the two weights.
+    loss : "hinge" or "squared_hinge".
+    """
+
+    labels: np.ndarray
+    n_classes: int
+    omega: Omega
+    loss: str = "hinge"
+
+    def __post_init__(self) -> None:
+        check = _checked_signs if np.ndim(self.labels) == 2 else _checked_numbers
+        object.__setattr__(self, "labels", check(self.labels, self.n_classes))
+        object.__setattr__(self, "omega", Omega(*map(float, self.omega)))
+        is_squared(self.loss)
+        if not min(self.omega) >= 0:
+            raise ValueError(f"weights of pairs must not be negative, got {self.omega}")
+
+    @classmethod
+    def weighted(
+        cls, labels: np.ndarray, n_classes: int, positive_weight: str | float, loss: str = "hinge"
+    ) -> Self:
+        """Pairs with Σ_ij ω_ij = 1.
+
+        "uniform" is ω = 1/(CN), the paper; "balanced" gives the positive pairs half of the mass; a
+        number makes a positive pair weigh so many times what a negative one does.
+        """
+        if labels.ndim == 2:
+            positive = float(np.sum(labels, where=labels > 0, dtype=np.float64))
+            negative = -float(np.sum(labels, where=labels < 0, dtype=np.float64))
+        else:
+            positive, negative = float(len(labels)), float(len(labels) * (n_classes - 1))
+        ratio = weight_ratio(positive_weight, (negative or positive) / positive)
+        mass = ratio * positive + negative
+        return cls(labels, n_classes, Omega(ratio / mass, 1.0 / mass), loss)
+
+    @classmethod
+    def negative(cls, n_rows: int, n_classes: int, omega: float, loss: str = "hinge") -> Self:
+        """Pairs of rows that belong to none of the classes (Algorithm 4)."""
+        return cls(np.full(n_rows, -1), n_classes, Omega(omega, omega), loss)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> Pairs:
+        """The pairs of some of the rows."""
+        return self._part(self.labels[rows], self.n_classes)
+
+    def of_classes(self, classes: np.ndarray) -> Pairs:
+        """The pairs of some of the classes: rows of the others then belong to none."""
+        if len(classes) == self.n_classes:
+            return self
+        if self.labels.ndim == 2:
+            return self._part(self.labels[:, classes], len(classes))
+        place = np.full(self.n_classes + 1, -1)
+        place[classes] = np.arange(len(classes))
+        return self._part(place[self.labels], len(classes))
+
+    def _part(self, labels: np.ndarray, n_classes: int) -> Pairs:
+        part = copy.copy(self)
+        object.__setattr__(part, "labels", labels)
+        object.__setattr__(part, "n_classes", n_classes)
+        return part
+
+    @property
+    def is_squared(self) -> bool:
+        return self.loss == "squared_hinge"
+
+    def signed_omega(self, dtype: Any = np.float64, by_class: bool = False) -> np.ndarray:
+        """y_ij ω_ij, rows x C, or C x rows `by_class`."""
+        y, omega = self.labels, self.omega
+        if y.ndim == 2:
+            V = np.where(y > 0, omega.positive, omega.negative) * y
+            return (V.T if by_class else V).astype(dtype, order="C", copy=False)
+        shape = (self.n_classes, len(y)) if by_class else (len(y), self.n_classes)
+        V, own = np.full(shape, -omega.negative, dtype), np.flatnonzero(y >= 0)
+        V[(y[own], own) if by_class else (own, y[own])] = omega.positive
+        return V
+
+    def row_losses(self, S: np.ndarray) -> np.ndarray:
+        """Σ_i ω_ij loss(y_ij s_ij) of every row j, in float64; S holds the scores, rows x C."""
+        L, factor, own = self._losses(S)
+        out = factor * (L @ np.ones(L.shape[1], L.dtype)).astype(np.float64)
+        return out if own is None else out + own
+
+    def class_losses(self, S: np.ndarray) -> np.ndarray:
+        """Σ_j ω_ij loss(y_ij s_ij) of every class i, in float64."""
+        L, factor, own = self._losses(S)
+        out = (factor * (np.ones(len(L), L.dtype) @ L)).astype(np.float64)
+        if own is not None:
+            out += np.bincount(np.maximum(self.labels, 0), own, minlength=len(out))
+        return out
+
+    def total_loss(self, S: np.ndarray) -> float:
+        """Σ_ij ω_ij loss(y_ij s_ij), added up in float64."""
+        y, omega = self.labels, self.omega
+        if y.ndim == 2:
+            return float(self._losses(S)[0].sum())
+        rows, known, L = np.arange(len(y)), y >= 0, pair_loss(-S, self.loss)
+        own = omega.positive * pair_loss(S[rows, y], self.loss) * known
+        others = L.sum(axis=1, dtype=np.float64) - L[rows, y] * known
+        return float(np.sum(own + omega.negative * others))
+
+    def _losses(self, S: np.ndarray) -> tuple[np.ndarray, float, np.ndarray | None]:
+        """Losses as (L, f, own): f L, and `own` in addition for the pair of a row with its class.
+
+        One pass over S as if all pairs were negative, and one number more per row.
+        """
+        y, omega = self.labels, self.omega
+        if y.ndim == 2:
+            weights = np.abs(np.where(y > 0, omega.positive, omega.negative) * y)
+            return pair_loss(np.sign(y) * S, self.loss) * weights, 1.0, None
+        L, rows, label = pair_loss(-S, self.loss), np.arange(len(y)), np.maximum(y, 0)
+        own = omega.positive * pair_loss(S[rows, label].astype(np.float64), self.loss)
+        own -= omega.negative * L[rows, label]
+        return L, omega.negative, np.where(y >= 0, own, 0.0)
+
+    def row_dual_terms(self, A: np.ndarray) -> np.ndarray:
+        """Σ_i α_ij (- α_ij² / 4 ω_ij for the squared hinge) of every row j, in float64."""
+        out = np.empty(len(A))
+        for rows in chunks(len(A)):
+            out[rows] = np.abs(A[rows]).sum(axis=1, dtype=np.float64)
+            if self.is_squared:
+                out[rows] -= self[rows]._bends(A[rows]).sum(axis=1)
+        return out
+
+    def class_dual_terms(self, A: np.ndarray) -> np.ndarray:
+        """Σ_j α_ij (- α_ij² / 4 ω_ij) of every class i; A is C x rows."""
+        out = np.zeros(len(A))
+        for rows in chunks(A.shape[1]):
+            out += np.abs(A[:, rows]).sum(axis=1, dtype=np.float64)
+            if self.is_squared:
+                out -= self[rows]._bends(A[:, rows].T).sum(axis=0)
+        return out
+
+    def _bends(self, A: np.ndarray) -> np.ndarray:
+        """α_ij² / 4 ω_ij, 0 where there is no weight."""
+        size = 4 * np.abs(self.signed_omega(A.dtype).astype(np.float64))
+        bends = np.zeros(A.shape)
+        return np.divide(np.square(A, dtype=np.float64), size, out=bends, where=size > 0)
+
+    def clip(self, A: np.ndarray) -> None:
+        """Duals (rows x C) of other pairs moved into the box of these, in place."""
+        for rows in chunks(len(A)):
+            V = self[rows].signed_omega(A.dtype)
+            if self.is_squared:
+                V[V > 0], V[V < 0] = np.inf, -np.inf
+            A[rows] = np.clip(A[rows], np.minimum(V, 0), np.maximum(V, 0))
+
+
+def _checked_numbers(labels: Any, n_classes: int) -> np.ndarray:
+    y = np.ascontiguousarray(labels, dtype=np.int64)
+    if y.ndim != 1:
+        raise ValueError(f"labels must be class numbers or a matrix of signs, not of {y.ndim} axes")
+    if len(y) and (y.min() < -1 or y.max() >= n_classes):
         raise ValueError(
             f"labels must lie in -1..{n_classes - 1} (-1: no class), got {y.min()}..{y.max()}"
         )
     return y
 
 
-def _check_signs(y, n_rows, n_classes, dtype):
-    y = np.asarray(y)
-    y = np.ascontiguousarray(y, dtype=np.int8 if y.dtype == np.int8 else dtype)
-    if y.shape != (n_rows, n_classes):
-        raise ValueError(f"signs have shape {y.shape}, expected ({n_rows}, {n_classes})")
+def _checked_signs(labels: Any, n_classes: int) -> np.ndarray:
+    y = np.asarray(labels)
+    kept = y.dtype in (np.int8, np.float32)
+    y = np.ascontiguousarray(y, dtype=y.dtype if kept else np.float64)
+    if y.shape[1] != n_classes:
+        raise ValueError(f"signs have {y.shape[1]} columns, expected {n_classes}: one per class")
     if not np.isfinite(y).all():
         raise ValueError("signs must be finite: +1, -1, 0 for unknown, or these times a weight")
     return y
-
-
-def chunks(n_rows: int, size: int = ROWS_PER_CHUNK) -> list[slice]:
-    """Row slices, so that no C x N array of scores ever exists."""
-    return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
-
-
-def labels_for(y: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Labels as some of the classes see them: rows of the others belong to none."""
-    if len(classes) == n_classes:
-        return y
-    if y.ndim == 2:
-        return y[:, classes]
-    place = np.full(n_classes + 1, -1)
-    place[classes] = np.arange(len(classes))
-    return place[y]
-
-
-def signed_weights(
-    y: np.ndarray, n_classes: int, w_pos: float, w_neg: float, scale: np.ndarray, dtype: Any
-) -> np.ndarray:
-    """V_ij = y_ij omega_ij of a block of rows (rows x C), in float64 but with the digits of
-    `dtype`: a dual stored in it then reaches its bound exactly.
-    """
-    if y.ndim == 2:
-        V = np.where(y > 0, w_pos, w_neg) * y
-    else:
-        V = np.full((len(y), n_classes), -float(w_neg))
-        own = np.flatnonzero(y >= 0)
-        V[own, y[own]] = w_pos
-    V *= scale[:, None]
-    return V if dtype == np.float64 else V.astype(dtype).astype(np.float64)
-
-
-def class_signed_weights(
-    y: np.ndarray, n_classes: int, w_pos: float, w_neg: float, scale: np.ndarray, dtype: Any
-) -> np.ndarray:
-    """`signed_weights` class by class (C x rows) and in `dtype`."""
-    if y.ndim == 2:
-        return signed_weights(y, n_classes, w_pos, w_neg, scale, dtype).T.astype(dtype, order="C")
-    V = np.empty((n_classes, len(y)), dtype)
-    V[:] = -float(w_neg) * scale
-    own = np.flatnonzero(y >= 0)
-    V[y[own], own] = float(w_pos) * scale[own]
-    return V
-
-
-def _slacks(scores, squared):
-    """[1 - y s]_+ (^2) from y s, in place of it."""
-    np.subtract(1, scores, out=scores)
-    np.maximum(scores, 0, out=scores)
-    return np.multiply(scores, scores, out=scores) if squared else scores
-
-
-def _parts(S, y, w_pos, w_neg, squared):
-    """Losses of a block without the scale of its rows, as (L, f, own): f L, and own in addition for
-    the pair of each row with its class.
-    """
-    if y.ndim == 2:
-        return _slacks(np.sign(y) * S, squared) * np.abs(np.where(y > 0, w_pos, w_neg) * y), 1, None
-    L = _slacks(-S, squared)
-    rows, label = np.arange(len(y)), np.maximum(y, 0)
-    own = w_pos * _slacks(S[rows, label].astype(np.float64), squared) - w_neg * L[rows, label]
-    return L, w_neg, np.where(y >= 0, own, 0.0)
-
-
-def row_losses(S, y, w_pos, w_neg, scale, squared):
-    """sum_i omega_ij loss(y_ij s_ij) for every row j of the score block S (rows x C), in
-    float64.
-    """
-    L, factor, own = _parts(S, y, w_pos, w_neg, squared)
-    out = factor * (L @ np.ones(L.shape[1], L.dtype)).astype(np.float64)
-    return (out if own is None else out + own) * scale
-
-
-def add_class_losses(S, y, w_pos, w_neg, scale, squared, out):
-    """out[i] += sum_j omega_ij loss(y_ij s_ij) over the rows j of the score block S (rows x C); out
-    is float64.
-    """
-    L, factor, own = _parts(S, y, w_pos, w_neg, squared)
-    out += factor * (scale.astype(L.dtype) @ L)
-    if own is not None:
-        out += np.bincount(np.maximum(y, 0), own * scale, minlength=len(out))
-
-
-def _bends(A, V):
-    """a_ij^2 / (4 omega_ij), 0 where there is no weight."""
-    size = 4 * np.abs(V)
-    return np.divide(np.square(A, dtype=np.float64), size, out=np.zeros(A.shape), where=size > 0)
-
-
-def row_dual_terms(A, y, w_pos, w_neg, scale, squared):
-    """sum_i alpha_ij (- alpha_ij^2 / (4 omega_ij) for the squared hinge) for every row j, in
-    float64.
-    """
-    out = np.empty(len(A))
-    for rows in chunks(len(A)):
-        out[rows] = np.abs(A[rows]).sum(axis=1, dtype=np.float64)
-        if squared:
-            V = signed_weights(y[rows], A.shape[1], w_pos, w_neg, scale[rows], A.dtype)
-            out[rows] -= _bends(A[rows], V).sum(axis=1)
-    return out
-
-
-def class_dual_terms(A, y, b, w_pos, w_neg, scale, squared):
-    """sum_j alpha_ij - b a_ij (- alpha_ij^2 / (4 omega_ij)) for every class i; A is C x N."""
-    out = np.zeros(len(A))
-    for rows in chunks(A.shape[1]):
-        a = A[:, rows]
-        out += np.abs(a).sum(axis=1, dtype=np.float64) - b * a.sum(axis=1, dtype=np.float64)
-        if squared:
-            V = signed_weights(y[rows], len(A), w_pos, w_neg, scale[rows], A.dtype)
-            out -= _bends(a, V.T).sum(axis=1)
-    return out
-
-
-def clip_duals(A, y, w_pos, w_neg, scale, squared):
-    """Project warm-start duals, in place, on the box that belongs to the present labels and
-    weights.
-    """
-    for rows in chunks(len(A)):
-        V = signed_weights(y[rows], A.shape[1], w_pos, w_neg, scale[rows], A.dtype)
-        if squared:
-            V[V > 0], V[V < 0] = np.inf, -np.inf
-        A[rows] = np.clip(A[rows], np.minimum(V, 0), np.maximum(V, 0))
-
-
-def clip_class_duals(A, y, w_pos, w_neg, scale, squared):
-    """`clip_duals` for duals stored class by class (C x N)."""
-    clip_duals(A.T, y, w_pos, w_neg, scale, squared)

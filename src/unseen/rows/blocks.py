@@ -7,13 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 BLOCK_BYTES = 8 * 2**20
+ROWS_PER_CHUNK = 1024
+
+
+def chunks(n_rows: int, size: int = ROWS_PER_CHUNK) -> Iterator[slice]:
+    """Slices that cover `n_rows` rows, `size` rows each."""
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
 
 
 def row_blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
     """Slices that cover `n_rows` rows, each of about `block_bytes` bytes."""
-    step = max(1, block_bytes // max(1, row_bytes))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
+    return chunks(n_rows, max(1, block_bytes // max(1, row_bytes)))
 
 
 def array_blocks(X: np.ndarray) -> Iterator[slice]:

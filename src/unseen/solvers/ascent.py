@@ -1,13 +1,16 @@
-"""Dual ascent for the similarity block, W seen only through P = (Zs W)', and for the codes of rows.
+"""Dual coordinate ascent, compiled: for W seen only through P = (Zs W)', for the codes of rows, and
+for the codes of classes.
 
-The scores of row j are z_j'P + b. Changing its duals by d_j adds (Zs Zs' d_j / lambda_W) z_j' to Zs
-W, and the vector in brackets is what the scores of the row moved by, divided by |z_j|^2: so neither
-Zs nor W is needed inside an epoch. Rows are taken in blocks: the block's scores are one matrix
-product, rows of a block see each other through their Gram matrix, and P is updated by one more
-product. One thread: two threads on rows of their own with P merged between rounds need steps half
-as long to be safe (CoCoA+), which costs as many epochs as it saves time.
+In the W block the scores of row j are z_j'P. Changing its duals by d_j adds (Zs Zs' d_j / λ_W) z_j'
+to Zs W, and the vector in brackets is what the scores of the row moved by, divided by |z_j|²: so
+neither Zs nor W is needed inside an epoch. Rows are taken in blocks: the block's scores are one
+matrix product, rows of a block see each other through their Gram matrix, and P is updated by one
+more product. One thread: two threads on rows of their own with P merged between rounds need steps
+half as long to be safe (CoCoA+), which costs as many epochs as it saves time.
 
-Labels and weights reach the loops as V, V_ij = y_ij omega_ij (`hinge.signed_weights`).
+Labels and weights reach the loops as V, V_ij = y_ij ω_ij (`Pairs.signed_omega`); each dual has the
+box of Eq. (pw), 0 <= y_i a_i <= ω_i, open above for the squared hinge, whose dual has the term
+- a_i² / 4 ω_i instead. The loops have the loss in them, since a step is exact in one coordinate.
 """
 
 from __future__ import annotations
@@ -17,10 +20,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from unseen.pairs.loss import chunks, signed_weights
-from unseen.solvers.compiled import fused_helper, helper, kernel
+from unseen.pairs.loss import Pairs
+from unseen.rows.blocks import chunks
+from unseen.solvers.compiled import free_order_kernel, fused_helper, helper, kernel
 
 BLOCKS_PER_CHUNK = 64
+ENOUGH = 1e-3
 
 # Kernels that call each other stay in one file: the cache of numba does not notice a change in
 # another. Loops, not array expressions: those take several times as long to compile, most of it for
@@ -28,29 +33,27 @@ BLOCKS_PER_CHUNK = 64
 
 
 @fused_helper
-def _ascend_row(a, s, v, gram, step, const, squared, free):
+def _ascend_row(a, s, v, gram, step, squared, free):
     """One sweep of dual coordinate ascent over the C duals of one row, exact in each coordinate.
 
-        max_a  sum_i y_i a_i - a'(step * gram + const) a / 2 [- sum_i a_i^2 / (4 omega_i)]   0 <=
-        y_i a_i <= omega_i
+        max_a  Σ_i y_i a_i - step a' gram a / 2 [- Σ_i a_i² / 4 ω_i]        0 <= y_i a_i <= ω_i
 
-    `s` holds the scores of the row and follows `a`, but for `const` times the change of its sum;
-    `gram` may have more columns than `a` has entries (padding). `free` (C bytes) is work space.
-    Returns how many duals moved, and by how much in sum.
+    `s` holds the scores of the row and follows `a`; `gram` may have more columns than `a` has
+    entries (padding). `free` (C bytes) is work space. Returns how many duals moved.
     """
     top = np.inf if squared else 1.0
     for i in range(a.shape[0]):
         lo, hi = (0.0 if v[i] >= 0.0 else top * v[i]), (0.0 if v[i] <= 0.0 else top * v[i])
         g = (1.0 if v[i] > 0.0 else -1.0) - s[i]
         free[i] = not (((a[i] <= lo) & (g <= 0.0)) | ((a[i] >= hi) & (g >= 0.0)))
-    moved, change = 0, 0.0
+    moved = 0
     for i in range(a.shape[0]):
         if not free[i]:
             continue
         lo, hi = (0.0 if v[i] >= 0.0 else top * v[i]), (0.0 if v[i] <= 0.0 else top * v[i])
         ridge = 0.5 / abs(v[i]) if squared and v[i] != 0.0 else 0.0
-        g = (1.0 if v[i] > 0.0 else -1.0) - s[i] - const * change - ridge * a[i]
-        curvature = gram[i, i] * step + const + ridge
+        g = (1.0 if v[i] > 0.0 else -1.0) - s[i] - ridge * a[i]
+        curvature = gram[i, i] * step + ridge
         if curvature > 0.0:
             new = min(max(a[i] + g / curvature, lo), hi)
         else:
@@ -59,17 +62,16 @@ def _ascend_row(a, s, v, gram, step, const, squared, free):
         if delta != 0.0:
             a[i] = new
             moved += 1
-            change += delta
             f, row = delta * step, gram[i]
             for l in range(s.shape[0]):
                 s[l] += f * row[l]
-    return moved, change
+    return moved
 
 
 @helper
 def _row_gap(a, s, v, squared):
-    """Fenchel-Young gap of one row, sum_i omega_i loss(y_i s_i) + loss*(-a_i): its share of the
-    duality gap, >= 0.
+    """Fenchel-Young gap of one row, Σ_i ω_i loss(y_i s_i) + loss*(-a_i) >= 0: its share of the
+    duality gap.
     """
     total = 0.0
     for i in range(a.shape[0]):
@@ -86,7 +88,7 @@ def _row_gap(a, s, v, squared):
 
 @fused_helper
 def _add_rows(s, weights, E, moved):
-    """s += sum_q weights[q] E[q] over the rows q that moved."""
+    """s += Σ_q weights[q] E[q] over the rows q that moved."""
     for q in range(weights.shape[0]):
         if moved[q]:
             f, e = weights[q], E[q]
@@ -95,19 +97,19 @@ def _add_rows(s, weights, E, moved):
 
 
 @kernel
-def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E, steps, flags, seen):
-    """Sweeps of coordinate ascent over the duals of one block of rows, Gauss-Seidel within the
-    block.
+def _ascend_block(block, gram, lambda_W, squared, sweeps, gaps, work):
+    """Sweeps of coordinate ascent over the duals of one block of m rows, Gauss-Seidel within it.
 
-    S: scores of the block, K: Gram matrix of its rows. On return E holds Zs Zs' d_j / lambda_W for
-    each row, gaps[j] the share of row j in the duality gap as it was met. Work space: steps (2 m +
-    1 x C_pad), flags (3 x the larger of m and C), seen (m). Returns the change of sum a.
+    block: scores S (m x C_pad), the Gram matrix K of its rows, duals A and V (m x C).
+    work: E, which on return holds Zs Zs' d_j / λ_W for each row, steps (2 m + 1 x C_pad) and flags
+    (3 x the larger of m and C).
+    gaps[j] receives the share of row j in the duality gap as it was met.
     """
+    S, K, A, V = block
+    E, steps, flags = work
     m, n_pad = S.shape
-    total = 0.0
     before, free = steps[2 * m], flags[2]
     for r in range(m):
-        seen[r] = 0.0
         flags[0, r] = flags[1, r] = False
         for l in range(n_pad):
             E[r, l] = 0.0
@@ -119,89 +121,79 @@ def _ascend_block(S, K, A, V, gram, lam, const, squared, sweeps, gaps, E, steps,
             s, e = S[r], fresh[r]
             _add_rows(s, K[r, :r], fresh, now)
             _add_rows(s, K[r, r + 1 :], stale[r + 1 :], old[r + 1 :])
-            shift = const * (total - seen[r])
             for l in range(n_pad):
-                s[l] += shift
                 before[l] = s[l]
             if sweep == 0:
                 gaps[r] = _row_gap(A[r], s, V[r], squared)
-            moved, change = _ascend_row(A[r], s, V[r], gram, K[r, r] / lam, const, squared, free)
+            moved = _ascend_row(A[r], s, V[r], gram, K[r, r] / lambda_W, squared, free)
             now[r] = moved > 0
             n_moved += moved
-            total += change
-            seen[r] = total
-            inverse, shift = (1.0 / K[r, r] if K[r, r] > 0.0 else 0.0), const * change
+            inverse = 1.0 / K[r, r] if K[r, r] > 0.0 else 0.0
             if moved > 0:
                 for l in range(n_pad):
                     e[l] = (s[l] - before[l]) * inverse
                     E[r, l] += e[l]
-                    s[l] += shift
         if n_moved == 0:
             break
-    return total
 
 
 def ascend_rows(
-    Z, y, order, A, P, b, gram, lam, kappa_sq, w_pos, w_neg, scale, squared, size, sweeps, gaps
-):
-    """One epoch of dual coordinate ascent on the W block of J over the rows in `order`, given P and
-    b.
+    Z: np.ndarray,
+    pairs: Pairs,
+    order: np.ndarray,
+    A: np.ndarray,
+    P: np.ndarray,
+    gram: np.ndarray,
+    lambda_W: float,
+    gaps: np.ndarray,
+    size: int,
+    sweeps: int,
+) -> None:
+    """One epoch of dual coordinate ascent on the W block of J over the rows in `order`, given P.
 
-        max_a  sum_ij y_ij a_ij - lambda_W/2 |W|^2 - lambda_W/2 (b/kappa)^2,   W = Zs' a Zt /
-        lambda_W, b = kappa^2 sum_ij a_ij / lambda_W,   0 <= y_ij a_ij <= omega_ij        (the dual
-        of Eq. (pw))
+        max_a  Σ_ij y_ij a_ij - λ_W/2 |W|²,   W = Zs' a Zt / λ_W,   0 <= y_ij a_ij <= ω_ij
 
-    Z: rows x h_t, A: rows x C duals (in place), P: h_t x C_pad = (Zs W)' (in place, of the type of
-    Z), gram: C x C_pad = Zs Zs' in float64. kappa_sq = 0 keeps b fixed. gaps[j] receives the share
-    of row j in the duality gap as it was met. Works on any block of rows, so a memory-mapped Z is
-    driven block by block. Returns b.
+    (the dual of Eq. (pw)). Z: rows x h_t, A: rows x C duals (in place), P: h_t x C_pad = (Zs W)'
+    (in place, of the type of Z), gram: C x C_pad = Zs Zs' in float64. gaps[j] receives the share of
+    row j in the duality gap as it was met. `size` rows form a block, which is swept `sweeps` times.
+    Works on any block of rows, so a memory-mapped Z is driven block by block.
     """
     gemm: Any = get_blas_funcs("gemm", dtype=P.dtype)
-    const, n_classes, E = float(kappa_sq) / lam, A.shape[1], np.empty((size, P.shape[1]))
+    n_classes, E = A.shape[1], np.empty((size, P.shape[1]))
     flags = np.empty((3, max(size, n_classes)), np.bool_)
-    space = np.empty((2 * size + 1, P.shape[1])), flags, np.empty(size)
+    steps = np.empty((2 * size + 1, P.shape[1]))
     for part in chunks(len(order), size * BLOCKS_PER_CHUNK):
         rows = order[part]
         codes, duals, met = Z[rows], A[rows].astype(np.float64), np.empty(len(rows))
-        V = signed_weights(y[rows], n_classes, w_pos, w_neg, scale[rows], A.dtype)
+        V = pairs[rows].signed_omega(A.dtype).astype(np.float64, copy=False)
         for block in chunks(len(rows), size):
             z = codes[block]
-            S = (z @ P).astype(np.float64)
-            S += b
-            K, e = (z @ z.T).astype(np.float64), E[: len(z)]
-            total = _ascend_block(
-                S,
-                K,
-                duals[block],
-                V[block],
-                gram,
-                lam,
-                const,
-                squared,
-                sweeps,
-                met[block],
-                e,
-                *space,
+            S, K = (z @ P).astype(np.float64), (z @ z.T).astype(np.float64)
+            e = E[: len(z)]
+            state = S, K, duals[block], V[block]
+            _ascend_block(
+                state, gram, lambda_W, pairs.is_squared, sweeps, met[block], (e, steps, flags)
             )
             # P += z'e in place; BLAS reads rows as columns.
             gemm(1.0, e.T.astype(P.dtype, copy=False), z.T, 1.0, P.T, 0, 1, 1)
-            b += const * total
         A[rows], gaps[rows] = duals, met
-    return b
 
 
 @kernel
-def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, values, s, free):
+def ascend_each_row(rows, gram, squared, tol, max_sweeps, found, work):
     """Independent rows, each a box QP in its C duals with one shared Gram matrix: the dual of the
     Zt block of J.
 
-        max_a  sum_i y_i a_i - a's0 - a' gram a / 2,   0 <= y_i a_i <= omega_i          s0: scores
-        without the loss
+        max_a  Σ_i y_i a_i - a's0 - a' gram a / 2,   0 <= y_i a_i <= ω_i,   s0: scores without the
+        loss
 
-    A: rows x C start and result, S: rows x C scores s0 (not changed). A row stops when its gap is
-    below tol times its primal value. Out, for every row: sweeps, duality gap and dual value. Work
-    space: s (C_pad), free (C).
+    rows: duals A (n x C, start and result), scores s0 (n x C, not changed) and V. A row stops when
+    its gap is below tol times its primal value. found, for every row: sweeps, duality gap and dual
+    value. work: s (C_pad) and free (C).
     """
+    A, S, V = rows
+    n_sweeps, gaps, values = found
+    s, free = work
     n_rows, n_classes = A.shape
     for j in range(n_rows):
         a, s0, v = A[j], S[j], V[j]
@@ -214,7 +206,7 @@ def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, val
                     s[l] += f * row[l]
         n_sweeps[j] = 0
         while n_sweeps[j] < max_sweeps:
-            moved = _ascend_row(a, s, v, gram, 1.0, 0.0, squared, free)[0]
+            moved = _ascend_row(a, s, v, gram, 1.0, squared, free)
             n_sweeps[j] += 1
             gaps[j], values[j] = _row_gap(a, s, v, squared), 0.0
             for i in range(n_classes):
@@ -224,4 +216,79 @@ def ascend_each_row(A, S, V, gram, squared, tol, max_sweeps, n_sweeps, gaps, val
                         (1.0 if v[i] > 0.0 else -1.0) - 0.5 * (s0[i] + s[i]) - bend
                     )
             if moved == 0 or gaps[j] <= 0.5 * tol * (gaps[j] + values[j]):
+                break
+
+
+@free_order_kernel
+def ascend_classes(duals, codes, rows, fit, squared, nonneg, inner, seed):
+    """One sweep over some duals of each of some classes, then `inner` more over those not stuck at
+    a bound: the dual of the Zs block of J.
+
+    The code of a class is z = offset + E u, u = E'(r + F'a + μ).
+
+    duals: a, V and their rows J, those of class c from starts[c] to starts[c + 1].
+    codes: U (classes x k) and Mu (classes x h), the multipliers of z >= 0.
+    rows: G = F E (n x k), base = F offset + b and curvature = |g_j|².
+    fit: E (h x k), offset and bends = |e_k|², for the bounds z >= 0, which hold if `nonneg`.
+
+    a, U and Mu change in place. Rows should stand in random order: sorted by class it is slow.
+    """
+    a, v, J, starts = duals
+    U, Mu = codes
+    G, base, curvature = rows
+    E, offset, bends = fit
+    width = G.shape[1]
+    places = np.empty(G.shape[0], np.int64)
+    for c in range(U.shape[0]):
+        u, mu = U[c], Mu[c]
+        n, whole = starts[c + 1] - starts[c], 0.0
+        for q in range(n):
+            places[q] = starts[c] + q
+        for sweep in range(inner + 1):
+            kept, gain = 0, 0.0
+            for q in range(n):
+                j = places[q]
+                x = G[J[j]]
+                s = base[J[j]]
+                for l in range(width):
+                    s += x[l] * u[l]
+                omega = abs(v[j])
+                ridge = 0.5 / omega if squared and omega > 0.0 else 0.0
+                cap = np.inf if ridge > 0.0 else omega
+                lo, hi = (0.0, cap) if v[j] > 0.0 else (-cap, 0.0)
+                g = (1.0 if v[j] > 0.0 else -1.0) - s - ridge * a[j]
+                if (a[j] <= lo and g <= 0.0) or (a[j] >= hi and g >= 0.0):
+                    continue
+                places[kept] = j
+                kept += 1
+                bend = curvature[J[j]] + ridge
+                new = hi if g > 0.0 else lo
+                if bend > 0.0:
+                    new = min(max(a[j] + g / bend, lo), hi)
+                delta = new - a[j]
+                if delta != 0.0:
+                    a[j] = new
+                    gain += delta * (g - 0.5 * bend * delta)
+                    for l in range(width):
+                        u[l] += delta * x[l]
+            n = kept
+            if sweep == 0:
+                whole = gain
+                # The same order on every machine and thread.
+                state = np.uint64(seed)
+                for q in range(n - 1, 0, -1):
+                    state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+                    k = np.int64((state >> np.uint64(33)) % np.uint64(q + 1))
+                    places[q], places[k] = places[k], places[q]
+            if nonneg:
+                for k in range(E.shape[0]):
+                    x, z = E[k], offset[k]
+                    for l in range(width):
+                        z += x[l] * u[l]
+                    if bends[k] > 0.0 and (z < 0.0 or mu[k] > 0.0):
+                        delta = max(mu[k] - z / bends[k], 0.0) - mu[k]
+                        mu[k] += delta
+                        for l in range(width):
+                            u[l] += delta * x[l]
+            if sweep > 0 and gain <= ENOUGH * whole:
                 break

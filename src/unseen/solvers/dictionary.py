@@ -4,17 +4,27 @@ descent over atoms.
 Both see the data only through small matrices, Z'Z and X'Z, which are sums over row blocks.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
-from unseen.solvers.solution import finish, relative
+from unseen.solvers.block import Effort, Solution, finish, relative
 
 ATOMS_PER_BLOCK = 32
+EFFORT = Effort(tol=1e-4)
 
 
-def fit_source_dictionary(gram, cross, *, B=None, rcond=1e-8, data_sq=0.0):
-    """min_B 1/2 sum_i |x_i - B z_i|^2, the B step of Alg. 2 (Eq. (pb)).
+def fit_source_dictionary(
+    gram: np.ndarray,
+    cross: np.ndarray,
+    *,
+    B: np.ndarray | None = None,
+    rcond: float = 1e-8,
+    data_sq: float = 0.0,
+) -> Solution:
+    """min_B 1/2 Σ_i |x_i - B z_i|², the B step of Alg. 2 (Eq. (pb)).
 
-    gram = Zs'Zs (h x h), cross = S'Zs (d x h), data_sq = sum_i |x_i|^2 (a constant of the
+    gram = Zs'Zs (h x h), cross = S'Zs (d x h), data_sq = Σ_i |x_i|² (a constant of the
     objective). Where gram is singular the solution nearest to the warm start `B` is taken (the one
     of minimum norm when B is None): directions with an eigenvalue below rcond * largest are left
     alone, so the objective never rises above that of B. The certificate is about the other
@@ -29,31 +39,29 @@ def fit_source_dictionary(gram, cross, *, B=None, rcond=1e-8, data_sq=0.0):
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
     value = start + (((cross - start @ gram) @ vectors) * inverse) @ vectors.T
     residual = (cross - value @ gram) @ vectors
-    objective = 0.5 * (data_sq - np.vdot(value, 2 * cross - value @ gram))
+    objective = 0.5 * float(data_sq - np.vdot(value, 2 * cross - value @ gram))
     gap = 0.5 * float(np.sum(residual[:, keep] ** 2 * inverse[keep]))
     optimality = relative(gap, max(abs(objective), 0.5 * abs(data_sq)))
     return finish(
         "The source dictionary block (B)",
-        value=value.astype(dtype),
-        n_iter=1,
-        history=((1, objective, gap),),
-        optimality=optimality,
-        tol=1e-6,
-        objective=objective,
+        value.astype(dtype),
+        ((1, objective, gap),),
+        optimality,
+        1e-6,
     )
 
 
-def _atom_gap(DT, M, TT, radius=1.0):
-    """Frank-Wolfe gap sum_k <g_k, D_k> + |g_k| >= f(D) - min f over unit balls; also the objective
-    without |X|^2.
+def _atom_gap(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> tuple[float, float]:
+    """Frank-Wolfe gap Σ_k <g_k, D_k> + |g_k| >= f(D) - min f over unit balls; also the objective
+    without |X|².
     """
     MD = M @ DT
     G = MD - TT
-    gap = np.sum(np.einsum("kd,kd->k", G, DT) + radius * np.linalg.norm(G, axis=1))
+    gap = np.sum(np.einsum("kd,kd->k", G, DT) + np.linalg.norm(G, axis=1))
     return float(gap), 0.5 * float(np.vdot(DT, MD)) - float(np.vdot(DT, TT))
 
 
-def _sweep_atoms(DT, M, TT):
+def _sweep_atoms(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> None:
     """One pass over the atoms, each set to its exact minimiser with the others fixed; atoms nobody
     uses stay.
     """
@@ -70,11 +78,18 @@ def _sweep_atoms(DT, M, TT):
             DT[first + k] = atom
 
 
-def fit_target_dictionary(gram, cross, *, D, data_sq=0.0, tol=1e-4, max_sweeps=100):
-    """min_D 1/2 sum_j |x_j - D z_j|^2  s.t.  |D_k| <= 1 for every atom (column), the D step of Alg.
-    2 (Eq. (pd)).
+def fit_target_dictionary(
+    gram: np.ndarray,
+    cross: np.ndarray,
+    *,
+    D: np.ndarray,
+    data_sq: float = 0.0,
+    effort: Effort = EFFORT,
+) -> Solution:
+    """min_D 1/2 Σ_j |x_j - D z_j|²  s.t.  |D_k| <= 1 for every atom (column), the D step of Alg. 2
+    (Eq. (pd)).
 
-    gram = Zt'Zt (h x h), cross = X'Zt (d x h), D: start (d x h), data_sq = sum_j |x_j|^2. Every
+    gram = Zt'Zt (h x h), cross = X'Zt (d x h), D: start (d x h), data_sq = Σ_j |x_j|². Every
     atom update is exact, so the objective never rises. The certificate is the Frank-Wolfe gap
     relative to data_sq/2 (or to the objective when data_sq is not given), an upper bound on the
     distance to the minimum. n_iter counts sweeps over the atoms.
@@ -83,22 +98,20 @@ def fit_target_dictionary(gram, cross, *, D, data_sq=0.0, tol=1e-4, max_sweeps=1
     M, TT = np.asarray(gram, np.float64), np.ascontiguousarray(np.asarray(cross, np.float64).T)
     DT = np.array(np.asarray(D).T, np.float64, order="C")
     DT /= np.maximum(1.0, np.linalg.norm(DT, axis=1, keepdims=True))
-    history, optimality, n_sweeps = [], np.inf, 0
-    for n_sweeps in range(max_sweeps + 1):
+    history, optimality = [], np.inf
+    for n_sweeps in range(effort.limit(100) + 1):
         if n_sweeps:
             _sweep_atoms(DT, M, TT)
         gap, value = _atom_gap(DT, M, TT)
         objective = 0.5 * data_sq + value
         optimality = relative(gap, max(abs(objective), 0.5 * data_sq))
         history.append((n_sweeps, objective, gap))
-        if optimality <= tol:
+        if optimality <= effort.tol:
             break
     return finish(
         "The target dictionary block (D)",
-        value=DT.T.astype(dtype, order="C"),
-        n_iter=n_sweeps,
-        history=history,
-        optimality=optimality,
-        tol=tol,
-        objective=objective,
+        DT.T.astype(dtype, order="C"),
+        history,
+        optimality,
+        effort.tol,
     )

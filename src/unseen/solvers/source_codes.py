@@ -1,11 +1,10 @@
-"""The source-code block of J: one code a class, Eq. (pb) with or without the pair loss of Eq. (pw).
+"""The source-code block of J: one code per class, Eq. (pb) with or without the loss of Eq. (pw).
 
-    min_z  phi p_B(z) + sum_j omega_ij [1 - y_ij (z'W zt_j + b)]_+,   p_B(z) = l1s/2 |z|^2 + l2s/2
-    |x_i - B z|^2
+    min_z  φ p_B(z) + Σ_j ω_ij loss(y_ij (z'f_j + b)),   p_B(z) = λ1s/2 |z|² + λ2s/2 |x_i - B z|²
 
-phi = 1/C in J; z on the simplex (the paper), affine (summing to one) or free. Classes are
-independent and share one Hessian. Without the loss: closed form, or an active-set QP. With it: dual
-coordinate ascent with N hinges a class. B and S enter only through B'B and S B.
+with f_j = W zt_j and φ = 1/C in J; z on the simplex (the paper), affine (summing to one) or free.
+Classes are independent and share one Hessian. Without the loss: closed form, or an active-set QP.
+With it: dual coordinate ascent with N hinges per class. B and S enter only through B'B and S B.
 """
 
 from __future__ import annotations
@@ -14,25 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.pairs.loss import (
-    add_class_losses,
-    check_pairs,
-    chunks,
-    class_dual_terms,
-    class_signed_weights,
-    clip_class_duals,
-    labels_for,
-)
-from unseen.rows.blocks import row_blocks
-from unseen.solvers.simplex import project_simplex
-from unseen.solvers.solution import finish, relative
-from unseen.solvers.source_kernels import ascend_classes, simplex_qp
+from unseen.pairs.loss import Pairs
+from unseen.rows.blocks import chunks, row_blocks
+from unseen.solvers.ascent import ascend_classes
+from unseen.solvers.block import EFFORT, Effort, Ridge, Solution, finish, relative
+from unseen.solvers.simplex import project_simplex, simplex_qp
 from unseen.support.threads import in_threads
 
 SETS = ("simplex", "affine", "free")
 SINGULAR = 1e-13
 PROXIMAL = 1e-3
 INNER_SWEEPS = 30
+MAX_ROUNDS = 300
 BLOCK_BYTES = 2**25
 
 
@@ -46,9 +38,9 @@ class SourceState(NamedTuple):
     Z: np.ndarray
 
 
-class _Fit(NamedTuple):
-    """phi p_B as z'Hz/2 - r'z; z = offset + inverse (r + ridge centre + ...) solves H + ridge I on
-    the set without z >= 0. inverse = root root'.
+class Quadratic(NamedTuple):
+    """φ p_B as z'Hz/2 - r'z; z = offset + inverse (r + lift centre + ...) solves H + lift I on the
+    set without z >= 0. inverse = root root'.
     """
 
     H: np.ndarray
@@ -56,198 +48,265 @@ class _Fit(NamedTuple):
     inverse: np.ndarray
     root: np.ndarray
     offset: np.ndarray
-    ridge: float
+    lift: float
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """φ p_B of codes, one value per class, without λ2s/2 |x_i|²."""
+        fit = 0.5 * np.einsum("ih,ih->i", Z @ self.H, Z)
+        return fit - np.einsum("ih,ih->i", Z, self.R)
 
 
-def _quadratic(gram, SB, lam1, lam2, phi, which, need_inverse):
-    if lam1 < 0 or lam2 < 0 or lam1 + lam2 <= 0:
-        raise ValueError(f"need l1s, l2s >= 0 and one of them positive, got {lam1}, {lam2}")
-    if which not in SETS:
-        raise ValueError(f"the set of the source codes is one of {SETS}, not {which!r}")
-    H = phi * (lam1 * np.eye(len(gram)) + lam2 * np.asarray(gram, np.float64))
+def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -> Quadratic:
+    """φ p_B of classes given as S B (C x h), on a set of codes."""
+    if code_set not in SETS:
+        raise ValueError(f"the set of the source codes is one of {SETS}, not {code_set!r}")
+    H = ridge.phi * ridge.H
     values, vectors = np.linalg.eigh(H)
     usual = float(np.median(values[values > SINGULAR * values[-1]]))
-    ridge = PROXIMAL * usual if which == "simplex" and values[0] < PROXIMAL * usual else 0.0
-    if need_inverse and which != "simplex" and values[0] <= SINGULAR * values[-1]:
+    lift = PROXIMAL * usual if code_set == "simplex" and values[0] < PROXIMAL * usual else 0.0
+    if need_inverse and code_set != "simplex" and values[0] <= SINGULAR * values[-1]:
         raise ValueError(
-            f"codes that are {which} need l1s > 0, or l2s > 0 and B of full column rank, with the "
-            "pair loss"
+            f"codes that are {code_set} need λ1s > 0, or λ2s > 0 and B of full column rank, with "
+            "the pair loss"
         )
-    lifted = values + ridge
+    lifted = values + lift
     keep = lifted > SINGULAR * lifted[-1]
     root, offset = vectors[:, keep] / np.sqrt(lifted[keep]), np.zeros(len(H))
-    if which != "free":
+    if code_set != "free":
         column = root @ root.sum(axis=0)
         offset = column / column.sum() if column.sum() > 0 else np.full(len(H), 1.0 / len(H))
         across = root.sum(axis=0) / max(np.linalg.norm(root.sum(axis=0)), 1e-300)
         root = root - np.outer(root @ across, across)
-    R = phi * lam2 * np.ascontiguousarray(SB, np.float64)
-    return _Fit(H, R, root @ root.T, root, offset, ridge)
+    R = ridge.phi * ridge.lambda2 * np.ascontiguousarray(SB, np.float64)
+    return Quadratic(H, R, root @ root.T, root, offset, lift)
 
 
-def _fit_values(H, R, Z):
-    return 0.5 * np.einsum("ih,ih->i", Z @ H, Z) - np.einsum("ih,ih->i", Z, R)
-
-
-def fit_source_codes(SB, gram, *, lam1, lam2, which="simplex", s_sq=None, tol=1e-8, Z=None):
-    """argmin_z l1s/2 |z|^2 + l2s/2 |x_i - B z|^2 for all classes, the initial codes of Alg. 2 (Eq.
+def fit_source_codes(
+    SB: np.ndarray,
+    ridge: Ridge,
+    code_set: str = "simplex",
+    tol: float = 1e-8,
+) -> Solution:
+    """argmin_z λ1s/2 |z|² + λ2s/2 |x_i - B z|² for all classes, the initial codes of Alg. 2 (Eq.
     (pb)).
 
-    SB = S B (C x h), gram = B'B; which: simplex, affine or free; s_sq: |x_i|^2 completes the
-    objective; Z: warm start (simplex). Exact: closed form, or a finite active-set method whose
-    certificate is the Frank-Wolfe gap. With l1s = 0 and singular B'B: least norm (free), or any
-    minimiser (simplex, affine).
+    SB = S B (C x h), ridge with B'B; code_set: simplex, affine or free. Exact: closed form, or a
+    finite active-set method whose certificate is the Frank-Wolfe gap. With λ1s = 0 and singular
+    B'B: least norm (free), or any minimiser (simplex, affine). The objective is without
+    λ2s/2 |x_i|².
     """
-    fit = _quadratic(gram, SB, lam1, lam2, 1.0, which, need_inverse=False)
-    dtype = np.result_type(SB, np.float32)
+    fit = quadratic(SB, ridge, code_set, need_inverse=False)
     codes, n_iter, gap = fit.offset + fit.R @ fit.inverse, 1, 0.0
-    if which == "affine":
+    if code_set == "affine":
         codes = _affine_codes(fit)
-    if which == "simplex":
-        codes = np.zeros_like(fit.R) if Z is None else project_simplex(np.asarray(Z, np.float64))
-        lifted = fit.H + 1e-13 * np.trace(fit.H) * np.eye(len(gram))
-        scale = np.abs(fit.H).max() + np.abs(fit.R).max()
-        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * tol * scale, 20 * len(gram) + 100)
+    if code_set == "simplex":
+        codes = np.zeros_like(fit.R)
+        h, scale = len(fit.H), np.abs(fit.H).max() + np.abs(fit.R).max()
+        lifted = fit.H + 1e-13 * np.trace(fit.H) * np.eye(h)
+        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * tol * scale, 20 * h + 100)
         G = codes @ fit.H - fit.R
-        gap, n_iter = (
-            float(np.sum(np.einsum("ih,ih->i", G, codes) - G.min(axis=1))),
-            int(pivots.max(initial=0)),
-        )
-    constant = 0.0 if s_sq is None else 0.5 * lam2 * float(np.sum(s_sq))
-    objective = float(_fit_values(fit.H, fit.R, codes).sum()) + constant
-    size = max(
-        abs(objective), constant, 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
-    )
-    return finish(
-        "The source codes",
-        value=codes.astype(dtype),
-        n_iter=n_iter,
-        history=((n_iter, objective, gap),),
-        optimality=relative(gap, size) if gap > 0 else 0.0,
-        tol=tol,
-        objective=objective,
-    )
+        gap = float(np.sum(np.einsum("ih,ih->i", G, codes) - G.min(axis=1)))
+        n_iter = int(pivots.max(initial=0))
+    objective = float(fit.values(codes).sum())
+    pulls = 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
+    optimality = relative(gap, max(abs(objective), pulls)) if gap > 0 else 0.0
+    codes = codes.astype(np.result_type(SB, np.float32))
+    return finish("The source codes", codes, ((n_iter, objective, gap),), optimality, tol)
 
 
-def _affine_codes(fit):
+def _affine_codes(fit: Quadratic) -> np.ndarray:
     """Equality-constrained least squares through the null space of e', which also serves a singular
     H.
     """
     h = len(fit.H)
     centre = np.full(h, 1.0 / h)
     basis = np.linalg.qr(np.column_stack([np.ones(h), np.eye(h)[:, 1:]]))[0][:, 1:]
-    reduced = basis.T @ fit.H @ basis
-    return (
-        centre
-        + ((fit.R - fit.H @ centre) @ basis) @ np.linalg.pinv(reduced, hermitian=True) @ basis.T
-    )
+    inverse = np.linalg.pinv(basis.T @ fit.H @ basis, hermitian=True)
+    return centre + ((fit.R - fit.H @ centre) @ basis) @ inverse @ basis.T
 
 
-class _Pairs(NamedTuple):
+class _Problem(NamedTuple):
+    """φ p_B and the pairs of some classes; F holds the f_j of all rows."""
+
+    fit: Quadratic
     F: np.ndarray
-    y: np.ndarray
-    b: float
-    w_pos: float
-    w_neg: float
-    scale: np.ndarray
-    squared: bool
+    pairs: Pairs
+    bias: float
+    code_set: str
 
-    def of(self, classes: np.ndarray, n_classes: int) -> _Pairs:
-        """The pairs of some classes alone."""
-        return self._replace(y=labels_for(self.y, classes, n_classes))
+    def of(self, classes: np.ndarray) -> _Problem:
+        """The problems of some of the classes alone."""
+        fit = self.fit._replace(R=self.fit.R[classes])
+        return self._replace(fit=fit, pairs=self.pairs.of_classes(classes))
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """φ p_B plus the pair loss at codes of all classes, over row chunks."""
+        losses = np.zeros(len(Z))
+        codes = np.ascontiguousarray(Z.T, dtype=self.F.dtype)
+        for rows in chunks(len(self.F)):
+            S = self.F[rows] @ codes
+            S += S.dtype.type(self.bias)
+            losses += self.pairs[rows].class_losses(S)
+        return self.fit.values(Z) + losses
+
+    def codes_from_duals(
+        self, A: np.ndarray, pushes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The minimiser of the Lagrangian (plus lift/2 |z - centre|²) as u, z = offset + root u,
+        the codes nearest to it, and a lower bound on the minimum for every class.
+
+        pushes: μ + lift centre. Free and affine sets: the value of the dual. Simplex: with the
+        duals of the pairs fixed the Lagrangian is convex in z, so its linearisation at any point,
+        minimised over the vertices, is a bound; neither lift nor μ loosens it.
+        """
+        fit, is_simplex = self.fit, self.code_set == "simplex"
+        pull = fit.R + (A @ self.F).astype(np.float64)
+        U = (pull + pushes) @ fit.root
+        Z = fit.offset + U @ fit.root.T
+        codes = project_simplex(Z) if is_simplex else Z
+        G = codes @ fit.H
+        lower = -0.5 * np.einsum("ih,ih->i", G, codes)
+        lower += (G - pull).min(axis=1) if is_simplex else np.einsum("ih,ih->i", G - pull, codes)
+        lower += self.pairs.class_dual_terms(A)
+        if self.bias:
+            lower -= self.bias * A.sum(axis=1, dtype=np.float64)
+        return U, codes, lower
 
 
-def _losses(pairs, Z):
-    """sum_j omega_ij loss for every class, over row chunks."""
-    out = np.zeros(len(Z))
-    codes = np.ascontiguousarray(Z.T, dtype=pairs.F.dtype)
-    for rows in chunks(len(pairs.F)):
-        S = pairs.F[rows] @ codes
-        S += S.dtype.type(pairs.b)
-        add_class_losses(
-            S, pairs.y[rows], pairs.w_pos, pairs.w_neg, pairs.scale[rows], pairs.squared, out
-        )
-    return out
+def fit_source_codes_with_pairs(
+    SB: np.ndarray,
+    ridge: Ridge,
+    F: np.ndarray,
+    pairs: Pairs,
+    code_set: str = "simplex",
+    *,
+    bias: float = 0.0,
+    s_sq: np.ndarray | float = 0.0,
+    effort: Effort = EFFORT,
+    state: SourceState | None = None,
+) -> Solution:
+    """min_z φ p_B(z) + Σ_j ω_ij loss(y_ij (z'f_j + b)) for every class, the Zs step of Algs. 2
+    and 4.
 
-
-def _codes_from_duals(fit, pairs, A, pushes, which):
-    """The minimiser of the Lagrangian (plus ridge/2 |z - centre|^2) as u, z = offset + root u, the
-    codes nearest to it, and a lower bound on the minimum for every class.
-
-    pushes: mu + ridge centre. Free and affine sets: the value of the dual. Simplex: with the duals
-    of the pairs fixed the Lagrangian is convex in z, so its linearisation at any point, minimised
-    over the vertices, is a bound; neither ridge nor mu loosens it.
+    SB = S B (C x h), ridge with B'B and φ, F = Zt W' (N x h), pairs of these classes with the rows
+    (Alg. 4: all negative). s_sq: |x_i|² completes the objective. effort.tol: duality gap of each
+    class relative to its objective. On the simplex an ill-conditioned λ1s I + λ2s B'B is met by
+    proximal steps around the best codes so far, so λ1s = 0 with singular B'B is allowed there.
+    state: of an earlier solution; no class gets worse than it was. Returns a Solution with the
+    codes (C x h); n_iter counts full sweeps over the rows.
     """
-    pull = fit.R + (A @ pairs.F).astype(np.float64)
-    U = (pull + pushes) @ fit.root
-    Z = fit.offset + U @ fit.root.T
-    codes = project_simplex(Z) if which == "simplex" else Z
-    G = codes @ fit.H
-    lower = -0.5 * np.einsum("ih,ih->i", G, codes)
-    lower += (
-        (G - pull).min(axis=1) if which == "simplex" else np.einsum("ih,ih->i", G - pull, codes)
+    order = np.random.default_rng(effort.random_state).permutation(len(F))
+    fit = quadratic(SB, ridge, code_set, need_inverse=True)
+    problem = _Problem(fit, np.ascontiguousarray(F[order]), pairs[order], float(bias), code_set)
+    constant = 0.5 * ridge.phi * ridge.lambda2 * np.asarray(s_sq, np.float64)
+    run = _Run(problem, state, order)
+    history = run.rounds(constant, effort)
+    codes = np.asarray(run.best, F.dtype)
+    return finish(
+        "The source-code block (Zs)",
+        codes,
+        history,
+        relative(run.gaps.sum(), np.abs(run.value + constant).sum()),
+        effort.tol,
+        state=SourceState(run.A[:, np.argsort(order)], run.Mu, codes),
     )
-    terms = class_dual_terms(
-        A, pairs.y, pairs.b, pairs.w_pos, pairs.w_neg, pairs.scale, pairs.squared
-    )
-    return U, codes, lower + terms
 
 
-def _start(fit, pairs, state, n_classes, which, order):
-    shape, h = (n_classes, len(pairs.F)), len(fit.H)
-    A, Mu = np.zeros(shape, pairs.F.dtype), np.zeros((n_classes, h))
-    best, value = np.zeros((n_classes, h)), np.full(n_classes, np.inf)
-    if state is not None and np.shape(state.Z) == (n_classes, h):
-        best = np.array(state.Z, np.float64)
-        value = _fit_values(fit.H, fit.R, best) + _losses(pairs, best)
-        if np.shape(state.duals) == shape:
-            A[:] = state.duals[:, order]
-            Mu = np.array(state.bounds, np.float64) if which == "simplex" else Mu
-            clip_class_duals(A, pairs.y, pairs.w_pos, pairs.w_neg, pairs.scale, pairs.squared)
-    return A, Mu, best, value
+class _Run:
+    """The moving parts of one solve: duals of pairs and of z >= 0, best codes and lower bounds."""
+
+    def __init__(self, problem: _Problem, state: SourceState | None, order: np.ndarray) -> None:
+        n_classes, h = problem.fit.R.shape
+        self.problem = problem
+        self.A = np.zeros((n_classes, len(order)), problem.F.dtype)
+        self.Mu, self.best = np.zeros((n_classes, h)), np.zeros((n_classes, h))
+        self.value, self.lower = np.full(n_classes, np.inf), np.full(n_classes, -np.inf)
+        if state is not None and np.shape(state.Z) == (n_classes, h):
+            self.best = np.array(state.Z, np.float64)
+            self.value = problem.values(self.best)
+            if state.duals is not None and np.shape(state.duals) == self.A.shape:
+                self.A[:] = state.duals[:, order]
+                if problem.code_set == "simplex":
+                    self.Mu = np.array(state.bounds, np.float64)
+                problem.pairs.clip(self.A.T)
+
+    @property
+    def gaps(self) -> np.ndarray:
+        return np.maximum(self.value - self.lower, 0.0)
+
+    def rounds(self, constant: np.ndarray, effort: Effort) -> list[tuple[int, float, float]]:
+        """Rounds of checks and sweeps over the classes whose gap is still open."""
+        ascent, max_rounds = _Ascent(self.problem), effort.limit(MAX_ROUNDS)
+        history, todo, now = [], np.arange(len(self.A)), self.problem
+        A, Mu = self.A, self.Mu
+        for n_rounds in range(max_rounds + 1):
+            U = self.check(now, todo, A, Mu)
+            total = float(np.sum(self.value + constant))
+            history.append((n_rounds, total, float(self.gaps.sum())))
+            # Each class stops by its own gap, so that its code does not depend on its company.
+            is_open = (self.gaps > effort.tol * np.abs(self.value + constant))[todo]
+            if n_rounds == max_rounds or not is_open.any():
+                break
+            if not is_open.all():
+                self.A[todo], self.Mu[todo] = A, Mu
+                todo, U = todo[is_open], U[is_open]
+                A, Mu, now = self.A[todo], self.Mu[todo], self.problem.of(todo)
+            ascent.sweep(now.pairs, A, U, Mu, 1000003 * n_rounds)
+        self.A[todo], self.Mu[todo] = A, Mu
+        return history
+
+    def check(self, now: _Problem, todo: np.ndarray, A: np.ndarray, Mu: np.ndarray) -> np.ndarray:
+        """Values and bounds of the classes `todo` from their duals; returns their u."""
+        U, codes, lower = now.codes_from_duals(A, Mu + now.fit.lift * self.best[todo])
+        value = now.values(codes)
+        better = value < self.value[todo]
+        self.best[todo[better]] = codes[better]
+        self.value[todo] = np.minimum(value, self.value[todo])
+        self.lower[todo] = np.maximum(self.lower[todo], lower)
+        return U
 
 
 class _Ascent:
     """Sweeps over the duals, a block of rows at a time in float64."""
 
-    def __init__(self, fit: _Fit, pairs: _Pairs, nonneg: bool) -> None:
-        dtype = pairs.F.dtype
-        self.pairs, self.nonneg = pairs, nonneg
-        self.G = pairs.F @ fit.root.astype(dtype)
-        self.base = (pairs.F @ fit.offset.astype(dtype)).astype(np.float64) + pairs.b
+    def __init__(self, problem: _Problem) -> None:
+        F, fit = problem.F, problem.fit
+        self.nonneg = problem.code_set == "simplex"
+        self.G = F @ fit.root.astype(F.dtype)
+        self.base = (F @ fit.offset.astype(F.dtype)).astype(np.float64) + problem.bias
         self.curvature = np.einsum("jk,jk->j", self.G, self.G).astype(np.float64)
-        self.root, self.offset = np.ascontiguousarray(fit.root), fit.offset
-        self.bends = np.einsum("hk,hk->h", fit.root, fit.root)
+        bends = np.einsum("hk,hk->h", fit.root, fit.root)
+        self.fit = np.ascontiguousarray(fit.root), fit.offset, bends
 
-    def sweep(self, A: np.ndarray, U: np.ndarray, Mu: np.ndarray, y: np.ndarray, seed: int) -> None:
-        """One round for some classes: A (classes x N), U and Mu in place; y as they see it.
+    def sweep(self, pairs: Pairs, A: np.ndarray, U: np.ndarray, Mu: np.ndarray, seed: int) -> None:
+        """One round for the classes of `pairs`: A (classes x N), U and Mu in place.
 
         One product tells which duals their gradient holds at a bound; the others are swept.
         """
-        p, dtype = self.pairs, A.dtype
-        widest = max(self.G.shape[1], len(A))
-        for rows in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
-            V = class_signed_weights(y[rows], len(A), p.w_pos, p.w_neg, p.scale[rows], dtype)
-            S = U.astype(dtype) @ self.G[rows].T
-            S += self.base[rows].astype(dtype)
-            free = _movable(A[:, rows], S, V, p.squared)
+        dtype, widest = A.dtype, max(self.G.shape[1], len(A))
+        for block in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
+            V = pairs[block].signed_omega(dtype, by_class=True)
+            S = U.astype(dtype) @ self.G[block].T
+            S += self.base[block].astype(dtype)
+            free = _movable(A[:, block], S, V, pairs.is_squared)
             J = np.nonzero(free)[1]
             starts = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
-            a, v = A[:, rows][free].astype(np.float64), V[free].astype(np.float64)
-            G = self.G[rows].astype(np.float64, copy=False)
+            a, v = A[:, block][free].astype(np.float64), V[free].astype(np.float64)
+            G = self.G[block].astype(np.float64, copy=False)
+            rows = G, self.base[block], self.curvature[block]
 
-            def ascend(part: slice, rows=rows, J=J, starts=starts, a=a, v=v, G=G) -> None:
+            def ascend(part: slice, J=J, starts=starts, a=a, v=v, rows=rows) -> None:
+                duals = a, v, J, starts[part.start : part.stop + 1]
+                codes = U[part], Mu[part]
                 ascend_classes(
-                    a, v, J, starts[part.start : part.stop + 1], U[part], Mu[part], G,
-                    self.base[rows], self.curvature[rows], self.root, self.offset, self.bends,
-                    p.squared, self.nonneg, INNER_SWEEPS, seed,
-                )  # fmt: skip
+                    duals, codes, rows, self.fit, pairs.is_squared, self.nonneg, INNER_SWEEPS, seed
+                )
 
             in_threads(ascend, len(A))
-            A[:, rows][free] = a
+            A[:, block][free] = a
 
 
-def _movable(A, S, V, squared):
+def _movable(A: np.ndarray, S: np.ndarray, V: np.ndarray, squared: bool) -> np.ndarray:
     """Where duals are not held at a bound by their gradient."""
     g = np.copysign(1, V)
     g -= S
@@ -255,89 +314,3 @@ def _movable(A, S, V, squared):
     free = (np.minimum(top, 0) < A) | (g > 0)
     free &= (np.maximum(top, 0) > A) | (g < 0)
     return free
-
-
-def _ascend(fit, pairs, A, Mu, best, value, constant, which, tol, max_rounds):
-    """Rounds of checks and sweeps over the classes whose gap is still open; A, Mu, best codes and
-    their values in place. Returns history, sizes of the objectives and gaps.
-    """
-    ascent, n_classes = _Ascent(fit, pairs, which == "simplex"), len(A)
-    lower, history, todo = np.full(n_classes, -np.inf), [], np.arange(n_classes)
-    duals, bounds, now = A, Mu, pairs
-    for n_rounds in range(max_rounds + 1):
-        own = fit._replace(R=fit.R[todo])
-        U, codes, dual = _codes_from_duals(own, now, duals, bounds + fit.ridge * best[todo], which)
-        primal = _fit_values(fit.H, own.R, codes) + _losses(now, codes)
-        better = primal < value[todo]
-        best[todo[better]] = codes[better]
-        value[todo] = np.minimum(primal, value[todo])
-        lower[todo] = np.maximum(lower[todo], dual)
-        sizes, gaps = np.abs(value + constant), np.maximum(value - lower, 0.0)
-        history.append((n_rounds, float(np.sum(value + constant)), float(gaps.sum())))
-        # Each class stops by its own gap, so that its code does not depend on its company.
-        is_open = (gaps > tol * sizes)[todo]
-        if n_rounds == max_rounds or not is_open.any():
-            break
-        if not is_open.all():
-            A[todo], Mu[todo] = duals, bounds
-            todo, U = todo[is_open], U[is_open]
-            duals, bounds, now = A[todo], Mu[todo], pairs.of(todo, n_classes)
-        ascent.sweep(duals, U, bounds, now.y, 1000003 * n_rounds)
-    A[todo], Mu[todo] = duals, bounds
-    return history, sizes, gaps
-
-
-def fit_source_codes_with_pairs(
-    SB,
-    gram,
-    W,
-    Zt,
-    y,
-    *,
-    lam1,
-    lam2,
-    w_pos,
-    w_neg,
-    which="simplex",
-    row_scale=None,
-    loss="hinge",
-    bias=0.0,
-    fit_weight=None,
-    s_sq=None,
-    tol=1e-3,
-    max_rounds=300,
-    state=None,
-    random_state=0,
-):
-    """min_z phi p_B(z) + sum_j omega_ij [1 - y_ij (z'W zt_j + b)]_+ for every class, the Zs step of
-    Algs. 2 and 4.
-
-    SB = S B (C x h), gram = B'B, W: h x h_t, Zt: N x h_t, y: class number of each row, -1 where it
-    is none of these classes (Alg. 4: all -1). fit_weight: phi, default 1/C; s_sq: |x_i|^2 completes
-    the objective. tol: duality gap of each class relative to its objective. On the simplex an
-    ill-conditioned l1s I + l2s B'B is met by proximal steps around the best codes so far, so l1s =
-    0 with singular B'B is allowed there. state: of an earlier solution; no class gets worse than it
-    was. Returns Solution with the codes (C x h); n_iter counts full sweeps over the rows.
-    """
-    Zt, n_classes = np.asarray(Zt), len(SB)
-    y, scale, squared = check_pairs(y, len(Zt), n_classes, w_pos, w_neg, row_scale, loss, Zt.dtype)
-    order = np.random.default_rng(random_state).permutation(len(Zt))
-    F = np.ascontiguousarray((Zt @ np.asarray(W, Zt.dtype).T)[order])
-    y, scale = y[order], scale[order]
-    phi = 1.0 / max(n_classes, 1) if fit_weight is None else float(fit_weight)
-    fit = _quadratic(gram, SB, lam1, lam2, phi, which, need_inverse=True)
-    pairs = _Pairs(F, y, float(bias), float(w_pos), float(w_neg), scale, squared)
-    constant = 0.0 if s_sq is None else 0.5 * phi * lam2 * np.asarray(s_sq, np.float64)
-    A, Mu, best, value = _start(fit, pairs, state, n_classes, which, order)
-    history, sizes, gaps = _ascend(fit, pairs, A, Mu, best, value, constant, which, tol, max_rounds)
-    codes = np.asarray(best, F.dtype)
-    return finish(
-        "The source-code block (Zs)",
-        value=codes,
-        n_iter=history[-1][0],
-        history=history,
-        optimality=relative(gaps.sum(), sizes.sum()),
-        tol=tol,
-        objective=history[-1][1],
-        state=SourceState(A[:, np.argsort(order)], Mu, codes),
-    )

@@ -12,16 +12,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from unseen.model.latent import LatentModel
-from unseen.model.objective import (
-    Codes,
-    ObjectiveParts,
-    Weights,
-    joint_objective,
-    pair_total,
-)
+from unseen.model.objective import Codes, Lambdas, ObjectiveParts, joint_objective, pair_total
 from unseen.model.spaces import Spaces
+from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import array_blocks
 from unseen.rows.training import TrainingRows
+from unseen.solvers.block import Effort, Ridge
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.similarity import SimilarityState, fit_similarity
 from unseen.solvers.source_codes import (
@@ -29,95 +25,66 @@ from unseen.solvers.source_codes import (
     fit_source_codes,
     fit_source_codes_with_pairs,
 )
-from unseen.solvers.target_codes import TargetState, fit_target_codes, ridge_target_codes
+from unseen.solvers.target_codes import TargetSolver, TargetState
 from unseen.storage.checkpoint import Checkpoint
 from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.parts import Composite
 from unseen.support.progress import tell
 from unseen.support.registry import register
 
-# What of the weights is set by the data.
-_LAMBDAS = ("source_shrink", "source_fit", "target_shrink", "target_fit", "similarity")
 _LEAST_LOSS = 1e-3
 Callback = Callable[[int, str, Codes], Any]
 _STATES: dict[str, Any] = {"W": SimilarityState, "Zs": SourceState, "Zt": TargetState}
 
 
-class Options(NamedTuple):
-    """How J is minimised.
+class Data(NamedTuple):
+    """What J is about: scaled descriptions S (C x d_s), scaled rows, and their pairs."""
 
-    source_set : where the codes of classes lie: "simplex", "affine" or "free".
-    tol : relative duality gap at which a block is solved.
-    random_state : seed of the order in which rows are visited.
-    """
-
-    source_set: str
-    tol: float
-    random_state: int
+    S: np.ndarray
+    rows: TrainingRows
+    pairs: Pairs
 
 
 class Training:
     """The state of Algorithm 2: what it has found and what the next round starts from.
 
-    `labels` are N class numbers, rows of S, or an N x C matrix of signs with 0 for unknown pairs.
+    `effort` says when a block is solved, and in which order it visits rows.
     """
 
     is_coupled = False
 
     def __init__(
-        self,
-        S: np.ndarray,
-        rows: TrainingRows,
-        labels: np.ndarray,
-        weights: Weights,
-        options: Options,
-        B: np.ndarray,
-        D: np.ndarray,
+        self, data: Data, lambdas: Lambdas, effort: Effort, B: np.ndarray, D: np.ndarray
     ) -> None:
-        self.S, self.rows, self.labels = S, rows, labels
-        self.weights, self.options = weights, options
-        self.B, self.D = B, D
+        self.S, self.rows, self.pairs = self.data = data
+        self.lambdas, self.effort, self.B, self.D = lambdas, effort, B, D
         self.n_rounds, self.n_blocks = 0, 0
         self.history: list[ObjectiveParts] = []
         self._states: dict[str, Any] = {}
         self._project()
-        self._embed()
-
-    def _embed(self) -> None:
-        """Codes from the data fit alone."""
-        w = self.weights
-        self.Zs = fit_source_codes(
-            self.S @ self.B,
-            self.B.T @ self.B,
-            lam1=w.source_shrink,
-            lam2=w.source_fit,
-            which=self.options.source_set,
-        ).value
-        self.Zt = ridge_target_codes(
-            self.XD, self.gram, lam1=w.target_shrink, lam2=w.target_fit
-        ).value
+        # Codes from the data fit alone.
+        self.Zs = fit_source_codes(self.S @ B, self.source_ridge()).value
+        self.Zt = self.target_ridge().codes(self.XD)
 
     @property
     def codes(self) -> Codes:
-        return Codes(self.Zs, self.Zt, self.B, self.D, self.W, self.b)
+        return Codes(self.Zs, self.Zt, self.B, self.D, self.W)
 
     def _project(self) -> None:
         self.XD = self.rows.project(self.D)
         self.gram = self.D.T.astype(np.float64) @ self.D
 
-    @property
-    def _pairs(self) -> dict[str, Any]:
-        w = self.weights
-        return {
-            "w_pos": w.pairs.pos,
-            "w_neg": w.pairs.neg,
-            "row_scale": w.pairs.rows,
-            "loss": w.loss,
-            "tol": self.options.tol,
-        }
+    def source_ridge(self, phi: float = 1.0) -> Ridge:
+        """φ p_B."""
+        w = self.lambdas
+        return Ridge(self.B.T @ self.B, w.source_shrink, w.source_fit, phi)
+
+    def target_ridge(self, phi: float = 1.0) -> Ridge:
+        """φ p_D."""
+        return Ridge(self.gram, self.lambdas.target_shrink, self.lambdas.target_fit, phi)
 
     def objective(self) -> ObjectiveParts:
-        return joint_objective(self.S, self._residual(), self.labels, self.codes, self.weights)
+        return joint_objective(self.S, self._residual(), self.pairs, self.codes, self.lambdas)
 
     def _residual(self) -> float:
         """Σ_j |x_j - D z_j|² = Σ_j |x_j|² - 2 z_j'D'x_j + z_j'D'D z_j: no look at the rows."""
@@ -133,77 +100,47 @@ class Training:
         the number of classes."""
         size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
         unit = (size if size > 0 else 1.0) / len(self.S)
-        self.weights = self.weights._replace(similarity=relative * unit)
+        self.lambdas = self.lambdas._replace(similarity=relative * unit)
 
     def set_fits(self, source: float, target: float) -> None:
         """λ2s and λ2t in units of the pair loss there is, which tells how hard the hinges pull."""
-        w = self.weights
-        loss = max(pair_total(self.codes, self.labels, w.pairs, w.loss), _LEAST_LOSS)
-        shrinkage = w.source_shrink / w.source_fit, w.target_shrink / w.target_fit
-        self.weights = w._replace(
+        w, loss = self.lambdas, max(pair_total(self.codes, self.pairs), _LEAST_LOSS)
+        self.lambdas = w._replace(
             source_fit=source * loss,
-            source_shrink=shrinkage[0] * source * loss,
+            source_shrink=w.source_shrink / w.source_fit * source * loss,
             target_fit=target * loss,
-            target_shrink=shrinkage[1] * target * loss,
+            target_shrink=w.target_shrink / w.target_fit * target * loss,
         )
 
     def fit_similarity(self) -> None:
         """W <- argmin Σ ω_ij loss(y_ij s_ij) + λ_W/2 |W|²."""
-        solution = fit_similarity(
-            self.Zs,
-            self.Zt,
-            self.labels,
-            lam=self.weights.similarity,
-            fit_bias=self.weights.bias_scale > 0,
-            bias_scale=self.weights.bias_scale or 1.0,
-            max_epochs=self._max_epochs(),
-            random_state=self.options.random_state,
-            state=self._states.get("W"),
-            **self._pairs,
-        )
-        self.W, self.b = solution.value
-        self._states["W"] = solution.state
-
-    def _max_epochs(self) -> int:
-        """Small problems may take many epochs: they cost next to nothing."""
+        # Small problems may take many epochs: they cost next to nothing.
         work = self.Zs.shape[0] * self.Zt.size
-        return int(np.clip(3e9 / max(work, 1), 300, 20_000))
+        effort = self.effort._replace(max_iter=int(np.clip(3e9 / max(work, 1), 300, 20_000)))
+        solution = fit_similarity(
+            self.Zs, self.Zt, self.pairs, self.lambdas.similarity, effort, self._states.get("W")
+        )
+        self.W, self._states["W"] = solution.value, solution.state
 
     def fit_source_codes(self) -> None:
-        """z_i <- argmin 1/C p_B(i) + Σ_j ω_ij loss(y_ij s_ij), on the set of the source codes."""
-        w = self.weights
-        start = SourceState(None, None, self.Zs)
+        """z_i <- argmin 1/C p_B(i) + Σ_j ω_ij loss(y_ij s_ij), on the simplex."""
         solution = fit_source_codes_with_pairs(
             self.S @ self.B,
-            self.B.T @ self.B,
-            self.W,
-            self.Zt,
-            self.labels,
-            lam1=w.source_shrink,
-            lam2=w.source_fit,
-            which=self.options.source_set,
-            bias=self.b,
+            self.source_ridge(1 / len(self.S)),
+            self.Zt @ self.W.T,
+            self.pairs,
             s_sq=np.sum(np.square(self.S, dtype=np.float64), axis=1),
-            random_state=self.options.random_state,
-            state=self._states.get("Zs", start),
-            **self._pairs,
+            effort=self.effort,
+            state=self._states.get("Zs", SourceState(None, None, self.Zs)),
         )
         self.Zs, self._states["Zs"] = solution.value, solution.state
 
     def fit_target_codes(self) -> None:
         """z_j <- argmin 1/N p_D(j) + Σ_i ω_ij loss(y_ij s_ij)."""
-        w = self.weights
-        solution = fit_target_codes(
-            self.XD,
-            self.gram,
-            self.Zs @ self.W,
-            self.labels,
-            lam1=w.target_shrink,
-            lam2=w.target_fit,
-            bias=self.b,
-            state=self._states.get("Zt", TargetState(None, self.Zt)),
-            **self._pairs,
-        )
+        ridge = self.target_ridge(1 / self.rows.n_rows)
+        solver = TargetSolver(ridge, self.Zs @ self.W, effort=self.effort)
+        start = self._states.get("Zt", TargetState(None, self.Zt))
+        solution = solver.solve(self.XD, self.pairs, state=start)
         self.Zt, self._states["Zt"] = solution.value, solution.state
 
     def fit_source_dictionary(self) -> None:
@@ -252,9 +189,9 @@ class Training:
         stalled = self.n_rounds > 0 and before - now <= tol * abs(before)
         return stalled or self.n_rounds >= max_rounds
 
-    def adopt(self, B: np.ndarray, D: np.ndarray, W: np.ndarray, b: float) -> None:
+    def adopt(self, B: np.ndarray, D: np.ndarray, W: np.ndarray) -> None:
         """Parameters of Algorithm 1, and the codes of classes and rows that suit them."""
-        self.B, self.D, self.W, self.b = B, D, W, b
+        self.B, self.D, self.W = B, D, W
         self.is_coupled = True
         self._states.clear()
         self._project()
@@ -263,19 +200,17 @@ class Training:
 
     def model(self, spaces: Spaces, link: str) -> LatentModel:
         """What has been learned so far, in the spaces of its rows and descriptions."""
-        w, n_pairs = self.weights, len(self.S) * len(self.labels)
+        n_pairs, lambdas = len(self.S) * len(self.pairs), self.lambdas._asdict()
+        lambdas.pop("similarity")
         return LatentModel(
             spaces,
             **self.codes._asdict(),
-            away_bias=self.b,
-            source_shrink=w.source_shrink,
-            source_fit=w.source_fit,
-            target_shrink=w.target_shrink,
-            target_fit=w.target_fit,
-            positive_weight=float(w.pairs.pos * n_pairs),
-            negative_weight=float(w.pairs.neg * n_pairs),
-            source_set=self.options.source_set,
-            loss=w.loss,
+            b=0.0,
+            away_bias=0.0,
+            **lambdas,
+            positive_weight=float(self.pairs.omega.positive * n_pairs),
+            negative_weight=float(self.pairs.omega.negative * n_pairs),
+            loss=self.pairs.loss,
             link=link,
             is_coupled=self.is_coupled,
         )
@@ -283,28 +218,24 @@ class Training:
     # -- on disk --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """All that the rest of training depends on, beside data and options."""
+        """All that the rest of training depends on, beside data and effort."""
         warm = {f"{name} {k}": v for name, s in self._states.items() for k, v in enumerate(s)}
         place = {"n_rounds": self.n_rounds, "n_blocks": self.n_blocks}
         history = [list(parts) for parts in self.history]
-        fixed = {"history": history, "lambdas": [getattr(self.weights, name) for name in _LAMBDAS]}
-        return {**self.codes._asdict(), **warm, **place, **fixed}
+        return {
+            **self.codes._asdict(),
+            **warm,
+            **place,
+            "history": history,
+            "lambdas": list(self.lambdas),
+        }
 
     @classmethod
-    def restored(
-        cls,
-        S: np.ndarray,
-        rows: TrainingRows,
-        labels: np.ndarray,
-        weights: Weights,
-        options: Options,
-        state: dict[str, Any],
-    ) -> Self:
-        """Training that goes on from what `state` gave."""
+    def restored(cls, data: Data, effort: Effort, state: dict[str, Any]) -> Self:
+        """Training that resumes from what `state` gave."""
         training = cls.__new__(cls)
-        training.S, training.rows, training.labels = S, rows, labels
-        training.weights = weights._replace(**dict(zip(_LAMBDAS, state["lambdas"], strict=True)))
-        training.options = options
+        training.S, training.rows, training.pairs = training.data = data
+        training.lambdas, training.effort = Lambdas(*state["lambdas"]), effort
         for name in Codes._fields:
             setattr(training, name, state[name])
         training.n_rounds, training.n_blocks = state["n_rounds"], state["n_blocks"]

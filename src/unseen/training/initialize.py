@@ -1,11 +1,19 @@
-"""Where training starts: the dictionaries of the paper's section "Implementation"."""
+"""Where training starts: the dictionaries of the paper's section "Implementation", λ, first codes
+and W.
+"""
 
 from __future__ import annotations
+
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.cluster import KMeans
 
+from unseen.model.objective import Lambdas
 from unseen.rows.training import TrainingRows
+from unseen.solvers.block import Effort
+from unseen.support.progress import tell
+from unseen.training.alternating import Data, Training
 
 MOST_CLASS_ATOMS = 200
 _OVERSAMPLING = 32
@@ -32,7 +40,7 @@ def target_dictionary(rows: TrainingRows, n_atoms: int, random_state: int | None
     """D (d_t x h_t): the top eigenvectors of X̃'X̃, largest first.
 
     Exact where d_t is small. Otherwise by subspace iteration from a random start with a few
-    spare directions, which takes two products with X a pass and never forms d_t x d_t.
+    spare directions, which takes two products with X per pass and never forms d_t x d_t.
     """
     d_t, h = rows.n_columns, min(n_atoms, rows.n_columns, rows.n_rows)
     size = h + _OVERSAMPLING
@@ -46,3 +54,44 @@ def target_dictionary(rows: TrainingRows, n_atoms: int, random_state: int | None
     projected = rows.project(basis)
     _, vectors = np.linalg.eigh((projected.T @ projected).astype(np.float64))
     return np.ascontiguousarray(basis @ vectors[:, ::-1][:, :h].astype(rows.dtype))
+
+
+class Choices(Protocol):
+    """What is chosen before training: parameters of `JLSE`, which documents them."""
+
+    n_target_atoms: int
+    n_source_atoms: int | None
+    source_fit: float
+    source_shrinkage: float
+    target_fit: float
+    target_shrinkage: float
+    similarity_penalty: float
+    random_state: int
+
+
+def begin(
+    data: Data, choices: Choices, block_tol: float, found: dict[str, Any] | None = None
+) -> Training:
+    """The initial dictionaries and codes and the W that belongs to them, or the state `found`."""
+    effort = Effort(block_tol, random_state=choices.random_state)
+    if found is not None:
+        return Training.restored(data, effort, found)
+    # Codes sum to one, so what descriptions have in common tells nothing: their spread does. Rows
+    # come with a mean square length of one. The first codes depend on the ratios of the λ alone.
+    spread = mean_square_spread(data.S)
+    shrinks = choices.source_shrinkage * spread, choices.target_shrinkage
+    tell("dictionaries")
+    B = source_dictionary(data.S, choices.n_source_atoms, choices.random_state)
+    D = target_dictionary(data.rows, choices.n_target_atoms, choices.random_state)
+    tell("first codes and W")
+    training = Training(data, Lambdas(shrinks[0], 1.0, shrinks[1], 1.0, 1.0), effort, B, D)
+    training.set_penalty(choices.similarity_penalty)
+    training.fit_similarity()
+    training.set_fits(choices.source_fit / spread, choices.target_fit)
+    return training
+
+
+def mean_square_spread(S: np.ndarray) -> float:
+    """The mean of |s - mean|² over descriptions S (C x d_s); 1 where they are all the same."""
+    spread = float(np.mean(np.sum((S - S.mean(axis=0)) ** 2, axis=1, dtype=np.float64)))
+    return spread if spread > 1e-12 else 1.0

@@ -1,7 +1,7 @@
 """Algorithm 1: fully coupled training, where every pair of a class and a row has codes of its own.
 
-    G(B, D, W, b) = 1/(CN) Σ_ij min over z_s, z_t of { p_B(z_s | x_i) + p_D(z_t | x_j)
-                    + CN ω_ij loss(y_ij (z_s' W z_t + b)) } + λ_W/2 (|W|² + (b/κ)²)
+    G(B, D, W) = 1/(CN) Σ_ij min over z_s, z_t of { p_B(z_s | x_i) + p_D(z_t | x_j)
+                 + CN ω_ij loss(y_ij z_s' W z_t) } + λ_W/2 |W|²
 
 is Eq. (gen_obj) of the paper divided by C·N, with ω_ij for the weight of a pair, in the units of J.
 Where all pairs of a class and of a row share a code, G's sum is J: so G <= J for the same B, D, W.
@@ -10,21 +10,22 @@ Where all pairs of a class and of a row share a code, G's sum is J: so G <= J fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.model.objective import Codes, ObjectiveParts, Weights
-from unseen.model.terms import pair_loss
+from unseen.model.objective import ObjectiveParts
 from unseen.rows.blocks import BLOCK_BYTES, row_blocks
-from unseen.rows.training import TrainingRows
+from unseen.rows.scaling import sum_of_squares
+from unseen.solvers.block import Ridge
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
+from unseen.solvers.similarity import SimilarityState
 from unseen.storage.checkpoint import Checkpoint
 from unseen.support.progress import tell
 from unseen.support.registry import register
-from unseen.training.alternating import Algorithm2, Options, Training
+from unseen.training.alternating import Algorithm2, Training
 
 Callback = Callable[[int, str, "Parameters"], Any]
 # Codes of pairs of up to this size are kept from one pass over them to the next.
@@ -33,12 +34,11 @@ _MOST_HALVINGS = 5
 
 
 class Parameters(NamedTuple):
-    """B, D, W and b: codes of pairs follow from them."""
+    """B, D and W: codes of pairs follow from them."""
 
     B: np.ndarray
     D: np.ndarray
     W: np.ndarray
-    b: float
 
 
 class _Sums(NamedTuple):
@@ -54,62 +54,36 @@ class _Sums(NamedTuple):
     target_sums: np.ndarray
 
 
-def signs_and_weights(
-    labels: np.ndarray, rows: slice, n_classes: int, weights: Weights
-) -> tuple[np.ndarray, np.ndarray]:
-    """Y (int8) and ω of a block of rows with all classes, n x C.
-
-    `labels` are class numbers (N; -1 for none), or an N x C matrix of signs, 0 for unknown; there
-    the size of an entry is a factor of ω.
-    """
-    part = labels[rows]
-    if labels.ndim == 1:
-        Y = np.where(part[:, None] == np.arange(n_classes), 1, -1).astype(np.int8)
-        size = np.ones(Y.shape)
-    else:
-        Y, size = np.sign(part).astype(np.int8), np.abs(part).astype(np.float64)
-    omega = size * np.where(Y > 0, weights.pairs.pos, weights.pairs.neg) * (Y != 0)
-    if weights.pairs.rows is not None:
-        omega *= np.asarray(weights.pairs.rows, np.float64)[rows, None]
-    return Y, omega
-
-
 class PairwiseTraining:
     """The state of Algorithm 1.
 
-    Codes of pairs are a function of B, D, W and b, found anew, a block of rows at a time, whenever
+    Codes of pairs are a function of B, D and W, found anew, a block of rows at a time, whenever
     they are needed; beyond a block only sums of them are kept, and codes up to `kept_bytes`. With
-    these codes B, D and W are minimised each for itself. On the simplex codes are but a local
+    these codes B, D and W are minimised each for itself. Codes on the simplex are but a local
     minimum, which may be a worse one after the step; then half the step is tried, so that G never
     rises.
 
     Parameters
     ----------
-    S, rows, labels, weights, options : as in `Training`; `labels` may also be a matrix of signs.
-    start : where B, D, W and b start; its Zs are among the codes a pair may start from.
-    found : what `state` gave in an earlier training with the same start, to go on from.
+    start : Algorithm 2 with the data, λ and parameters to start from; its Zs are among the codes a
+        pair may start from.
+    found : what `state` gave in an earlier training with the same start, to resume from.
     block_bytes, kept_bytes : size of a block of pairs, and of what is kept between passes.
     """
 
     def __init__(
         self,
-        S: np.ndarray,
-        rows: TrainingRows,
-        labels: np.ndarray,
-        weights: Weights,
-        options: Options,
-        start: Codes,
+        start: Training,
         *,
         found: list[Any] | None = None,
         block_bytes: int = BLOCK_BYTES,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
-        self.S, self.rows, self.labels = S, rows, np.asarray(labels)
-        self.weights, self.options = weights, options
-        self.parameters = Parameters(start.B, start.D, start.W, float(start.b))
-        self._block_bytes, self._kept_bytes = block_bytes, kept_bytes
-        self._starts = (start.Zs,)
-        self._duals = np.zeros((rows.n_rows, len(S)), start.W.dtype)
+        self.S, self.rows, self.pairs = start.data
+        self.lambdas, self.effort, self.starts = start.lambdas, start.effort, (start.Zs,)
+        self.parameters = Parameters(start.B, start.D, start.W)
+        self.block_bytes, self.kept_bytes = block_bytes, kept_bytes
+        self._duals = np.zeros((self.rows.n_rows, len(self.S)), start.W.dtype)
         self.history: list[ObjectiveParts] = []
         if found is not None:
             self.parameters, self._duals = Parameters(*found[0]), found[1]
@@ -117,14 +91,6 @@ class PairwiseTraining:
         self._pass = _Pass(self, self.parameters)
         self.history = self.history or [self._pass.parts]
         self.n_rounds = len(self.history) - 1
-
-    @classmethod
-    def after(cls, training: Training, **options: Any) -> Self:
-        """Algorithm 1 from where Algorithm 2 is."""
-        return cls(
-            training.S, training.rows, training.labels, training.weights, training.options,
-            training.codes, **options,
-        )  # fmt: skip
 
     def objective(self) -> ObjectiveParts:
         """G and its parts."""
@@ -185,41 +151,35 @@ class PairwiseTraining:
         return {"D": step.value.astype(D.dtype)}
 
     def _step_W(self) -> dict[str, Any]:
-        """W, b <- argmin Σ_ij ω_ij loss(y_ij (z_s(ij)' W z_t(ij) + b)) + λ_W/2 (|W|² + (b/κ)²)."""
-        w, old = self.weights, self.parameters
+        """W <- argmin Σ_ij ω_ij loss(y_ij z_s(ij)' W z_t(ij)) + λ_W/2 |W|²."""
+        start = SimilarityState(self._duals, self.parameters.W)
         found = fit_pair_similarity(
-            self._pass.features, old.W, old.b, self._duals,
-            lam=w.similarity, loss=w.loss, bias_scale=w.bias_scale, tol=self.options.tol,
-            random_state=self.options.random_state,
-        )  # fmt: skip
+            self._pass.features, self.pairs, self.lambdas.similarity, start, self.effort
+        )
         self._duals = found.state.duals
-        return {"W": found.value.W, "b": found.value.b}
+        return {"W": found.value}
 
 
 class _Pass:
     """Codes of all pairs for given parameters: G, the sums of the steps, and the blocks again."""
 
     def __init__(self, training: PairwiseTraining, parameters: Parameters) -> None:
-        t, w, p = training, training.weights, parameters
+        t, w, p = training, training.lambdas, parameters
         self.training, self.parameters = training, parameters
         B, D = p.B.astype(np.float64), p.D.astype(np.float64)
         self.XD = t.rows.project(p.D)
-        self.codes = PairCodes(
-            t.S @ B, B.T @ B, D.T @ D, p.W, p.b,
-            source_shrink=w.source_shrink, source_fit=w.source_fit,
-            target_shrink=w.target_shrink, target_fit=w.target_fit,
-            which=t.options.source_set, loss=w.loss, starts=t._starts,
-        )  # fmt: skip
-        self.Zt0 = self.codes.row_codes(self.XD)
+        source = Ridge(B.T @ B, w.source_shrink, w.source_fit)
+        target = Ridge(D.T @ D, w.target_shrink, w.target_fit)
+        self.codes = PairCodes(t.S @ B, source, target, p.W, loss=t.pairs.loss, starts=t.starts)
+        self.Zt0 = target.codes(self.XD)
         n, C, h = len(self.XD), len(t.S), len(p.W)
-        self._step = list(row_blocks(n, 8 * C * (h + p.W.shape[1]), t._block_bytes))
-        self._kept: list | None = [] if 8 * n * C * (h + 4) <= t._kept_bytes else None
+        self._step = list(row_blocks(n, 8 * C * (h + p.W.shape[1]), t.block_bytes))
+        self._kept: list | None = [] if 8 * n * C * (h + 4) <= t.kept_bytes else None
         self._sum()
 
     def _solved(self, rows: slice) -> PairBlock:
-        t = self.training
-        Y, omega = signs_and_weights(t.labels, rows, len(t.S), t.weights)
-        return self.codes.solve(self.XD[rows], Y, omega * Y.shape[1] * len(self.XD), codes=True)
+        V = self.training.pairs[rows].signed_omega()
+        return self.codes.solve(self.XD[rows], V * V.shape[1] * len(self.XD), codes=True)
 
     def blocks(self) -> Iterator[tuple[slice, PairBlock]]:
         for k, rows in enumerate(self._step):
@@ -232,24 +192,22 @@ class _Pass:
 
     def features(self) -> Iterator[PairFeatures]:
         """Blocks as the W step reads them."""
-        t, dtype = self.training, self.parameters.W.dtype
+        dtype = self.parameters.W.dtype
         for rows, block in self.blocks():
             assert block.Zs is not None
-            Y, omega = signs_and_weights(t.labels, rows, len(t.S), t.weights)
             Zt = self.codes.target_codes(self.Zt0[rows], block).astype(dtype, copy=False)
-            yield PairFeatures(rows, block.Zs.astype(dtype, copy=False), Zt, Y, omega)
+            yield PairFeatures(rows, block.Zs.astype(dtype, copy=False), Zt)
 
     def _sum(self) -> None:
         """One pass over all pairs. Target codes are z_t0 + β A'z_s, A = W H_t^-1, so that sums of
         them follow from sums of source codes."""
-        t, w = self.training, self.training.weights
-        n, C, h = len(self.XD), len(t.S), len(self.parameters.W)
+        t, w, W = self.training, self.training.lambdas, self.codes.W
+        n, C, h = len(self.XD), len(t.S), len(W)
         gram, bent, sums = np.zeros((h, h)), np.zeros((h, h)), np.zeros((C, h))
         pulls, source, target, loss = np.empty((n, h)), 0.0, 0.0, 0.0
         for rows, block in self.blocks():
             assert block.Zs is not None
-            Y, omega = signs_and_weights(t.labels, rows, C, w)
-            loss += float(np.sum(omega * pair_loss(Y * block.scores, w.loss)))
+            loss += float(t.pairs[rows].row_losses(block.scores).sum())
             source, target = source + float(block.source.sum()), target + float(block.target.sum())
             flat = block.Zs.reshape(-1, h)
             pulled = flat * block.beta.reshape(-1, 1)
@@ -257,20 +215,17 @@ class _Pass:
             bent += pulled.T @ pulled
             sums += block.Zs.sum(axis=0)
             pulls[rows] = pulled.reshape(block.Zs.shape).sum(axis=1)
-        A, Z = self.codes.W @ self.codes.Ht_inverse, self.Zt0.astype(np.float64)
+        A, Z = W @ self.codes.target.inverse, self.Zt0.astype(np.float64)
         mixed = (Z.T @ pulls) @ A
         self.sums = _Sums(
             gram, sums, C * (Z.T @ Z) + mixed + mixed.T + A.T @ bent @ A, C * Z + pulls @ A
         )
-        square = float(np.sum(np.square(t.S, dtype=np.float64)))
         own = t.rows.total_square - float(np.einsum("jh,jh->", Z, self.XD, dtype=np.float64))
-        bias = (self.parameters.b / w.bias_scale) ** 2 if w.bias_scale > 0 else 0.0
-        W = self.codes.W
         self.parts = ObjectiveParts(
-            source / (C * n) + 0.5 * w.source_fit * square / C,
+            source / (C * n) + 0.5 * w.source_fit * sum_of_squares(t.S) / C,
             target / (C * n) + 0.5 * w.target_fit * own / n,
             loss,
-            0.5 * w.similarity * (float(np.sum(W * W)) + bias),
+            0.5 * w.similarity * sum_of_squares(W),
         )
 
 
@@ -278,8 +233,7 @@ def _between(old: Parameters, new: Parameters, share: float) -> Parameters:
     """`share` of the way from old to new parameters."""
     if share == 1.0:
         return new
-    B, D, W = (a + a.dtype.type(share) * (b - a) for a, b in zip(old[:3], new[:3], strict=True))
-    return Parameters(B, D, W, old.b + share * (new.b - old.b))
+    return Parameters(*(a + a.dtype.type(share) * (b - a) for a, b in zip(old, new, strict=True)))
 
 
 @register("algorithm 1")
@@ -293,7 +247,7 @@ class Algorithm1(Algorithm2):
         """Rounds from where `training` starts, which then has the parameters that were found."""
         before = training.state()
         found = (checkpoint.state("rounds") or {}).get("coupled")
-        coupled = PairwiseTraining.after(training, found=found)
+        coupled = PairwiseTraining(training, found=found)
         coupled.run(
             self.max_iter,
             self.tol,

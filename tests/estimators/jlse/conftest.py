@@ -14,9 +14,17 @@ from unseen import JLSE, make_zero_shot
 @pytest.fixture(scope="package")
 def data() -> Any:
     return make_zero_shot(
-        12, 4, 15, n_features=16, n_attributes=20, n_factors=5, noise=0.4, table_noise=0.2,
-        random_state=3, dtype=np.float64,
-    )  # fmt: skip
+        12,
+        4,
+        15,
+        n_features=16,
+        n_attributes=20,
+        n_factors=5,
+        noise=0.4,
+        table_noise=0.2,
+        random_state=3,
+        dtype=np.float64,
+    )
 
 
 @pytest.fixture(scope="package")

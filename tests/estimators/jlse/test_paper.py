@@ -15,13 +15,13 @@ from unseen import JLSE, KernelJLSE
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
-from unseen.model.objective import Codes
-from unseen.model.terms import minus_log_p_B
+from unseen.model.objective import Codes, minus_log_p
+from unseen.pairs.loss import Pairs
 from unseen.rows import RowScaler
 from unseen.rows.training import TrainingRows
-from unseen.training.alternating import Algorithm2
+from unseen.training.alternating import Algorithm2, Data
+from unseen.training.initialize import begin
 from unseen.training.pairwise import Algorithm1
-from unseen.training.start import begin
 
 SILENT = "the paper is silent"
 TUNED = "by cross-validation, two seen classes held out"
@@ -63,21 +63,21 @@ def test_defaults_follow_the_paper_where_it_has_chosen() -> None:
     testing = model._part("testing")
     assert type(testing) is Algorithm4
     assert (testing.source_fit, testing.target_fit, testing.offset) == (None, None, 0.0)
-    recipe = model._recipe(np.zeros(3, int))
-    assert (recipe.source_set, recipe.loss, recipe.fit_bias) == ("simplex", "hinge", False)
+    assert (model._loss, model._link) == ("hinge", "saturating")
 
 
 def test_with_even_weights_the_objective_is_that_of_the_paper(data: Any) -> None:
     """Eq. (obj) as it stands there, over C N, by a loop over all pairs."""
-    model = fit_jlse(data, positive_weight="uniform", constant_feature=0,
-                     row_scaler=RowScaler(center=False))  # fmt: skip
+    model = fit_jlse(
+        data, positive_weight="uniform", constant_feature=0, row_scaler=RowScaler(center=False)
+    )
     m, (X, y) = model.latent_, data.training_set()
     S, rows = m.describe(data.classes.select(data.seen).vectors), m.spaces.features(X)
     assert rows.shape == X.shape
     assert (m.positive_weight, m.negative_weight) == pytest.approx((1, 1))
     labels, (C, N) = np.searchsorted(model.seen_classes_, y), (len(S), len(X))
-    source = minus_log_p_B(S, m.Zs, m.B, m.source_shrink, m.source_fit)
-    target = minus_log_p_B(rows, m.Zt, m.D, m.target_shrink, m.target_fit)
+    source = minus_log_p(S, m.Zs, m.B, m.source_shrink, m.source_fit)
+    target = minus_log_p(rows, m.Zt, m.D, m.target_shrink, m.target_fit)
     hinges = sum(
         loss_of((1 if labels[j] == i else -1) * float(m.Zs[i] @ m.W @ m.Zt[j]), "hinge")
         for i, j in product(range(C), range(N))
@@ -95,8 +95,9 @@ def trained(model: JLSE, data: Any) -> Any:
     vectors = data.classes.select(data.seen).vectors
     labels = np.searchsorted(data.seen, y)
     spaces = model._spaces(X, vectors)
-    recipe = model._recipe(labels)
-    return begin(spaces.describe(vectors), TrainingRows(X, spaces.rows), labels, recipe)
+    pairs = Pairs.weighted(labels, len(vectors), model.positive_weight)
+    rows = TrainingRows(X, spaces.rows)
+    return begin(Data(spaces.describe(vectors), rows, pairs), model, 1e-3)
 
 
 @pytest.mark.parametrize("positive_weight", ["uniform", "balanced", 3.0])
@@ -107,7 +108,7 @@ def test_no_block_raises_the_objective(positive_weight: Any, data: Any) -> None:
     X = scaled_rows(training.rows.X, training.rows.scaling)
 
     def J(codes: Codes) -> float:
-        return sum(objective(training.S, X, training.labels, codes, training.weights))
+        return sum(objective(training.S, X, training.pairs, codes, training.lambdas))
 
     values = [("start", J(training.codes))]
     training.run(3, callback=lambda n, block, codes: values.append((f"{block} {n}", J(codes))))
@@ -156,7 +157,7 @@ def test_all_eight_variants_run_and_differ_as_they_should(data: Any, rows: np.nd
         model, other = models[rounds, testing, 2], models[rounds, testing, 1]
         m = model.latent_
         S = m.describe(data.classes.select(model.classes_).vectors)
-        cost = minus_log_p_B(S, model.transform_classes(), m.B, m.source_shrink, m.source_fit)
+        cost = minus_log_p(S, model.transform_classes(), m.B, m.source_shrink, m.source_fit)
         difference = scores[rounds, testing, 2] - scores[rounds, testing, 1]
         expected = np.tile(-cost / m.positive_weight, (len(rows), 1))
         np.testing.assert_allclose(difference, expected, atol=1e-9)

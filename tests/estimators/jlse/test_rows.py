@@ -159,13 +159,12 @@ def test_the_second_single_row_computes_nothing_anew(
         raise AssertionError("computed anew")
 
     for place in (
-        "unseen.model.latent.fit_inverse",
+        "unseen.solvers.block.Ridge._inverse",
         "unseen.model.latent.fit_source_codes",
         "unseen.inference.embedding.fit_source_codes_with_pairs",
         "unseen.inference.embedding.TargetSolver",
         "unseen.inference.embedding.class_levels",
         "unseen.inference.pairwise.PairCodes",
-        "unseen.solvers.target_codes.fit_inverse",
         "unseen.model.spaces.Spaces.describe",
         "numpy.linalg.eigh",
         "numpy.linalg.inv",

@@ -11,7 +11,7 @@ import numpy as np
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain
 from unseen.apps.plots.gallery import draw_picture
 from unseen.errors import InputError
-from unseen.estimators.latent import LatentClassifier
+from unseen.estimators.jlse import JLSE
 
 _GAP = 0.62
 
@@ -39,13 +39,13 @@ class LatentLinks:
 
 
 def latent_links(
-    model: LatentClassifier, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
+    model: JLSE, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
 ) -> LatentLinks:
     """Σ_kl z_s[k] W[k, l] z_t[l] of class `name` and row `row` of X, its `top` atoms on each side.
 
     An atom is strong by what all its links add together, for or against.
     """
-    if not isinstance(model, LatentClassifier):
+    if not isinstance(model, JLSE):
         raise InputError(
             f"latent links are those of JLSE and KernelJLSE; {type(model).__name__} has none"
         )

@@ -14,7 +14,7 @@ from unseen.apps.report.measure import Measured, Measurements
 from unseen.apps.report.pictures import RowPictures
 from unseen.apps.report.publish import Shown
 from unseen.errors import counted
-from unseen.estimators.latent import LatentClassifier
+from unseen.estimators.jlse import JLSE
 
 _ONE_PANEL = 8
 
@@ -129,7 +129,7 @@ def objectives(found: Measurements) -> Iterator[Shown]:
 
 def explained(found: Measurements) -> Measured | None:
     """The first model whose latent links can be shown."""
-    methods = (m for m in found.methods if isinstance(m.subject.model, LatentClassifier))
+    methods = (m for m in found.methods if isinstance(m.subject.model, JLSE))
     return next(methods, None)
 
 
@@ -137,7 +137,7 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple
     """The links between a class and the row that fits it best; and a sentence on their sum."""
     method = explained(found)
     assert method is not None
-    assert isinstance(method.subject.model, LatentClassifier)
+    assert isinstance(method.subject.model, JLSE)
     X, _ = found.data.unseen_set()
     row = int(np.argmax(method.scores[:, found.names.tolist().index(name)]))
     rows = np.asarray(found.data.unseen_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen.inference.decision import decision_scores
+from unseen.inference.scorer import decision_scores
 
 LOSSES = ("hinge", "squared_hinge")
 SCORES = np.random.default_rng(0).uniform(-2, 0.9, (6, 4))
