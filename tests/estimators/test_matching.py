@@ -140,7 +140,8 @@ def test_scores_are_the_similarity_of_codes_of_the_data_fit(data: PairDataset, m
     rows = (rows - scaling.mean) / scaling.scale
     rows = np.hstack([rows, np.full((len(rows), 1), scaling.constant)])
     Zt = np.linalg.solve(D.T @ D + 0.02 * np.eye(D.shape[1]), D.T @ rows.T).T
-    s = S / np.linalg.norm(S, axis=1, keepdims=True)
+    s = np.sign(S) * np.abs(S) ** 0.7
+    s = s / np.linalg.norm(s, axis=1, keepdims=True)
     ratio = model.latent_.source_shrinkage
     H = B.T @ B + ratio * np.eye(B.shape[1])
     nothing = (np.zeros((1, B.shape[1])), np.zeros(1), np.ones(1))
