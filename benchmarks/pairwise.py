@@ -22,8 +22,8 @@ from unseen.apps.cli.output import show
 from unseen.inference.pairwise import Algorithm3
 from unseen.model.objective import Lambdas
 from unseen.pairs.loss import LOSSES, Pairs
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
-from unseen.rows.training import TrainingRows
 from unseen.solvers.block import Effort
 from unseen.training.alternating import Algorithm2, Data, Training
 from unseen.training.initialize import source_dictionary, target_dictionary

@@ -32,8 +32,8 @@ from unseen.apps.cli.output import show
 from unseen.estimators import ZeroShotClassifier
 from unseen.inference.pairwise import Algorithm3
 from unseen.pairs.loss import Pairs
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
-from unseen.rows.training import TrainingRows
 from unseen.solvers import similarity as similarity_block
 from unseen.solvers import source_codes as source_block
 from unseen.solvers.block import Effort, Ridge

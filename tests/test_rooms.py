@@ -53,13 +53,12 @@ def test_there_are_rooms_and_hardly_a_loose_module():
 def test_imports_point_one_way(rooms: list[str], below: int):
     wrong = []
     for path in FILES:
-        here = room(dotted(path), rooms, below)
-        for module in modules(path) if here is not None else ():
-            there = room(module, rooms, below)
-            if there is not None and there > here and module.split(".")[:below] == dotted(
-                path
-            ).split(".")[:below]:
-                wrong.append(f"{dotted(path)} imports {module}")
+        name = dotted(path)
+        here, floor = room(name, rooms, below), name.split(".")[:below]
+        for module in modules(path):
+            there = room(module, rooms, below) if module.split(".")[:below] == floor else None
+            if here is not None and there is not None and there > here:
+                wrong.append(f"{name} imports {module}")
     assert not wrong
 
 

@@ -11,7 +11,7 @@ from unseen import ClassTable, InputError, make_zero_shot
 from unseen.estimators import ALE
 from unseen.model.ranking import weighted_ranking
 from unseen.rows import ClassScaler, RowScaler
-from unseen.rows.scaling import unit_rows
+from unseen.rows.blocks import unit_rows
 
 DATA = make_zero_shot(dtype=np.float64)
 

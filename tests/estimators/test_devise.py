@@ -11,7 +11,7 @@ from tests.common.scalers import NOT_CENTRED
 from tests.oracles import qp
 from unseen import ClassTable, InputError, make_zero_shot
 from unseen.estimators import DeViSE
-from unseen.rows.scaling import unit_rows
+from unseen.rows.blocks import unit_rows
 
 DATA = make_zero_shot(dtype=np.float64)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.common.scalers import AS_GIVEN
 from unseen import ESZSL, ClassTable, InputError, make_zero_shot
-from unseen.rows.scaling import unit_rows
+from unseen.rows.blocks import unit_rows
 
 
 def explicit(X: np.ndarray, y: np.ndarray, S: np.ndarray, gamma: float, lam: float) -> np.ndarray:

@@ -11,7 +11,7 @@ import unseen
 from unseen import ClassTable, InputError, make_zero_shot
 from unseen.estimators import DeViSE, LatEm
 from unseen.model.ranking import sum_of_hinges
-from unseen.rows.scaling import unit_rows
+from unseen.rows.blocks import unit_rows
 
 DATA = make_zero_shot(dtype=np.float64)
 

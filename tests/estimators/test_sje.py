@@ -13,7 +13,7 @@ from tests.common.scalers import NOT_CENTRED
 from unseen import ClassTable, InputError, make_zero_shot
 from unseen.estimators import SJE
 from unseen.estimators.sje import simplex_grid
-from unseen.rows.scaling import unit_rows
+from unseen.rows.blocks import unit_rows
 
 DATA = make_zero_shot(dtype=np.float64)
 X, Y = DATA.training_set()

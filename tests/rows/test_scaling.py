@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from unseen.rows import scaling as preprocessing
-from unseen.rows.blocks import BLOCK_BYTES, array_blocks, row_blocks
-from unseen.rows.scaling import ClassScaling, RowScaling, unit_rows
+from unseen.rows.blocks import BLOCK_BYTES, array_blocks, row_blocks, unit_rows
+from unseen.rows.scaling import ClassScaling, RowScaling
 
 quick = settings(max_examples=40, deadline=None)
 shapes = hnp.array_shapes(min_dims=2, max_dims=2, max_side=8)

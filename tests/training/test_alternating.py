@@ -14,8 +14,8 @@ from unseen import make_zero_shot
 from unseen.model.objective import Codes, Lambdas
 from unseen.model.spaces import Spaces
 from unseen.pairs.loss import LOSSES, Pairs
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaling, RowScaling
-from unseen.rows.training import TrainingRows
 from unseen.solvers.block import Effort
 from unseen.training.alternating import Data, Training
 from unseen.training.initialize import source_dictionary, target_dictionary

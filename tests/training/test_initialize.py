@@ -11,8 +11,8 @@ from scipy.linalg import subspace_angles
 from tests.oracles.joint import objective, scaled_rows
 from unseen import JLSE, make_zero_shot
 from unseen.pairs.loss import Pairs
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
-from unseen.rows.training import TrainingRows
 from unseen.training.alternating import Data, Training
 from unseen.training.initialize import (
     MOST_CLASS_ATOMS,

@@ -12,8 +12,8 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
-from unseen.rows.training import TrainingRows
 from unseen.training.logistic import (
     _Problem,
     binary_loss,

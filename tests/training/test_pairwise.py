@@ -13,8 +13,8 @@ from tests.oracles.pairs import hinge_qp
 from tests.training.test_alternating import brute_force, start
 from unseen.model.objective import Codes, Lambdas
 from unseen.pairs.loss import LOSSES, Omega, Pairs
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
-from unseen.rows.training import TrainingRows
 from unseen.solvers.block import Effort
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
 from unseen.solvers.similarity import SimilarityState

@@ -24,8 +24,8 @@ from unseen.estimators.calibration import learn_seen_penalty
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
+from unseen.rows.blocks import float_types as float_types
 from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
-from unseen.rows.scaling import float_types as float_types
 from unseen.storage.checksums import TrainedOn
 from unseen.storage.models import save
 from unseen.support.checks import at_least, check_values

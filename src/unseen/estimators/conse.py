@@ -13,7 +13,8 @@ from scipy.special import softmax
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
+from unseen.rows.blocks import unit_rows
+from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
 from unseen.support.checks import POSITIVE, Constraints, at_least
 from unseen.training.logistic import fit_multinomial

@@ -14,7 +14,8 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.rows.scaling import ClassScaler, RowScaler, unit_rows
+from unseen.rows.blocks import unit_rows
+from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
 from unseen.support.checks import POSITIVE, Constraints
 from unseen.training.logistic import fit_binary

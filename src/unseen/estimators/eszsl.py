@@ -15,9 +15,8 @@ import scipy.sparse
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
-from unseen.rows.blocks import array_blocks
+from unseen.rows.blocks import TrainingRows, array_blocks
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.rows.training import TrainingRows
 from unseen.support.checks import POSITIVE, Constraints
 from unseen.training.logistic import narrow_rows
 

@@ -18,8 +18,8 @@ from unseen.inference.scorer import Candidates, DataFit, Scorer, Testing, decisi
 from unseen.model.latent import LatentModel
 from unseen.model.spaces import Spaces
 from unseen.pairs.loss import Pairs
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.rows.training import TrainingRows
 from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Choice, Constraints, at_least
 from unseen.support.parts import Part
 from unseen.support.threads import threads_for

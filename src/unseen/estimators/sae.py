@@ -12,7 +12,8 @@ import scipy.linalg
 
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling, unit_rows
+from unseen.rows.blocks import unit_rows
+from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
 from unseen.support.checks import POSITIVE, Choice, Constraints
 from unseen.support.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows

@@ -14,7 +14,8 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.rows.scaling import ClassScaler, RowScaler, sum_of_squares
+from unseen.rows.blocks import sum_of_squares
+from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.solvers.block import Ridge
 from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes

@@ -12,8 +12,7 @@ import numpy as np
 
 from unseen.errors import InputError
 from unseen.pairs.loss import Pairs, is_squared, pair_loss
-from unseen.rows.blocks import row_blocks
-from unseen.rows.scaling import sum_of_squares
+from unseen.rows.blocks import row_blocks, sum_of_squares
 
 LINKS = ("saturating", "margin")
 # What a score gains beyond its margin: too little to outweigh anything, enough to break ties.

@@ -14,7 +14,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.errors import InputError
-from unseen.rows.blocks import array_blocks
+from unseen.rows.blocks import array_blocks, float_type, float_types, sum_of_squares, unit_rows
 from unseen.support.checks import (
     POSITIVE,
     Constraints,
@@ -65,7 +65,7 @@ class RowScaling:
         variance = square / X.shape[0] - float(mean @ mean)
         is_spread = variance > 1e-12 * square / X.shape[0]
         length = float(np.sqrt(variance)) if is_spread else 1.0
-        kept = mean.astype(_float_type(X)) if center else None
+        kept = mean.astype(float_type(X)) if center else None
         if not unit_scale:
             return cls(unit_length, kept, constant=constant * length)
         whole = float(np.hypot(1.0, constant))
@@ -73,7 +73,7 @@ class RowScaling:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """A scaled copy of a block of rows; a row of zeros keeps its length of zero."""
-        scaled = unit_rows(X) if self.unit_length else X.astype(_float_type(X))
+        scaled = unit_rows(X) if self.unit_length else X.astype(float_type(X))
         if self.mean is not None:
             scaled -= self.mean.astype(scaled.dtype, copy=False)
         if self.scale != 1.0:
@@ -269,41 +269,3 @@ class ClassScaler(_Scaler):
         return ClassScaling.fit(
             X, bool(self.unit_length), bool(self.center), float(self.power), bool(self.in_span)
         )
-
-
-def float_types(X: Any) -> Any:
-    """float32 stays float32; half precision becomes float32, everything else float64."""
-    half = getattr(X, "dtype", None) == np.float16
-    return np.float32 if half else (np.float64, np.float32)
-
-
-def unit_rows(X: np.ndarray) -> np.ndarray:
-    """A copy of X whose rows have length one; rows of zeros stay zero."""
-    scaled, _, lengths = _scaled_rows(X)
-    scaled /= np.where(lengths > 0, lengths, 1)
-    return scaled
-
-
-def row_lengths(X: np.ndarray) -> np.ndarray:
-    """|x| of each row."""
-    _, largest, lengths = _scaled_rows(X)
-    return (largest * lengths)[:, 0]
-
-
-def sum_of_squares(X: np.ndarray) -> float:
-    """Σ of the squares of all entries, added up in float64 without a copy of X in it."""
-    return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
-
-
-def _scaled_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows divided by their largest entry, so that squares neither overflow nor vanish; that
-    entry; and the length of the divided rows."""
-    X = X.astype(_float_type(X), copy=False)
-    largest = np.abs(X).max(axis=1, keepdims=True, initial=0)
-    scaled = X / np.where(largest > 0, largest, 1)
-    return scaled, largest, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-
-
-def _float_type(X: np.ndarray) -> np.dtype:
-    """float32 and float64 stay; half precision and whole numbers become what holds them."""
-    return np.result_type(X.dtype, np.float32)

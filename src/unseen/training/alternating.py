@@ -15,8 +15,7 @@ from unseen.model.latent import LatentModel
 from unseen.model.objective import Codes, Lambdas, ObjectiveParts, joint_objective, pair_total
 from unseen.model.spaces import Spaces
 from unseen.pairs.loss import Pairs
-from unseen.rows.blocks import array_blocks
-from unseen.rows.training import TrainingRows
+from unseen.rows.blocks import TrainingRows, array_blocks
 from unseen.solvers.block import Effort, Ridge
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.similarity import SimilarityState, fit_similarity

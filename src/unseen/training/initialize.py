@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from unseen.model.objective import Lambdas
-from unseen.rows.training import TrainingRows
+from unseen.rows.blocks import TrainingRows
 from unseen.solvers.block import Effort
 from unseen.support.progress import tell
 from unseen.training.alternating import Data, Training

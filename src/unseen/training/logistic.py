@@ -19,9 +19,8 @@ import scipy.linalg
 import scipy.special
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.rows.blocks import array_blocks
-from unseen.rows.scaling import RowScaling, sum_of_squares
-from unseen.rows.training import TrainingRows
+from unseen.rows.blocks import TrainingRows, array_blocks, sum_of_squares
+from unseen.rows.scaling import RowScaling
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.threads import threads_for
 from unseen.training.lbfgs import lbfgs

@@ -18,8 +18,8 @@ from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking
-from unseen.rows.blocks import array_blocks, row_blocks
-from unseen.rows.scaling import RowScaling, sum_of_squares
+from unseen.rows.blocks import array_blocks, row_blocks, sum_of_squares
+from unseen.rows.scaling import RowScaling
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.progress import tell
 

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.model.objective import ObjectiveParts
-from unseen.rows.blocks import BLOCK_BYTES, row_blocks
-from unseen.rows.scaling import sum_of_squares
+from unseen.rows.blocks import BLOCK_BYTES, row_blocks, sum_of_squares
 from unseen.solvers.block import Ridge
 from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
 from unseen.solvers.pair_codes import PairBlock, PairCodes

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.oracles.joint import scaled_rows
+from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
-from unseen.rows.training import TrainingRows
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
