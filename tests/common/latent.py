@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.model.latent import LatentModel
-from unseen.model.spaces import Spaces
+from unseen.model.latent import LatentModel, Spaces
 from unseen.rows.scaling import ClassScaling, RowScaling
 
 

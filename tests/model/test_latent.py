@@ -10,7 +10,7 @@ import pytest
 
 from tests.common.latent import latent_model
 from unseen import InputError
-from unseen.model.spaces import Spaces
+from unseen.model.latent import Spaces
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaling, RowScaling
 

@@ -9,7 +9,7 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.rows.scaling import RowScaler
-from unseen.support.parts import Part
+from unseen.support.parameters import Part
 
 
 class Softer(RowScaler):

@@ -16,7 +16,7 @@ import pytest
 import unseen
 from tests.common.small import small_jlse
 from unseen import ESZSL, ClassTable, make_zero_shot
-from unseen.storage.checksums import data_checksum
+from unseen.storage.checkpoint import data_checksum
 
 DATA = make_zero_shot(4, 2, rows_per_class=3, n_features=5, n_attributes=4, n_factors=3)
 
@@ -150,7 +150,7 @@ def test_fit_makes_no_checksum(make: Any, monkeypatch: pytest.MonkeyPatch, tmp_p
 
     X, y = rows()
     with monkeypatch.context() as patch:
-        patch.setattr("unseen.storage.checksums.data_checksum", refuse)
+        patch.setattr("unseen.storage.checkpoint.data_checksum", refuse)
         patch.setattr("unseen.estimators.resumable.data_checksum", refuse)
         model = make().fit(X, y, classes=DATA.classes)
         with pytest.raises(AssertionError):

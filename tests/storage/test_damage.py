@@ -18,8 +18,7 @@ from safetensors.numpy import load, save
 
 import unseen
 from unseen import ESZSL, JLSE, InputError, KernelJLSE, make_zero_shot
-from unseen.model.latent import LatentModel
-from unseen.model.spaces import Spaces
+from unseen.model.latent import LatentModel, Spaces
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import RowScaling
 from unseen.storage import tensors

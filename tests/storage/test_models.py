@@ -24,7 +24,7 @@ from unseen import ESZSL, ClassTable, InputError, make_zero_shot
 from unseen.estimators import METHODS, ZeroShotClassifier, available
 from unseen.rows import ClassScaler, RowScaler
 from unseen.storage.models import FORMAT
-from unseen.support.parts import Part
+from unseen.support.parameters import Part
 
 NAMES: dict[str, Callable[[int], Any]] = {
     "str": lambda k: f"żółw № {k}, [grün]",

@@ -17,7 +17,7 @@ from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
 from unseen.storage import old_formats, tensors
 from unseen.storage.models import FORMAT, KIND
-from unseen.support.parts import plain_parameters
+from unseen.support.parameters import plain_parameters
 from unseen.training.pairwise import Algorithm1
 
 FOLDER = Path(__file__).parents[1] / "data" / "models"

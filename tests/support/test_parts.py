@@ -17,7 +17,7 @@ from unseen.classes import ClassHoldout
 from unseen.estimators import DAP, METHODS, available
 from unseen.evaluation.tuning.settings import fit_key
 from unseen.rows import ClassScaler, RowScaler
-from unseen.support.parts import (
+from unseen.support.parameters import (
     Composite,
     Part,
     built,

@@ -11,8 +11,8 @@ import pytest
 
 from tests.oracles.joint import objective, scaled_rows
 from unseen import make_zero_shot
+from unseen.model.latent import Spaces
 from unseen.model.objective import Codes, Lambdas
-from unseen.model.spaces import Spaces
 from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaling, RowScaling

@@ -26,11 +26,13 @@ from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
 from unseen.rows.blocks import float_types as float_types
 from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
-from unseen.storage.checksums import TrainedOn
+from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
-from unseen.support.checks import at_least, check_values
-from unseen.support.parts import Composite, Part
+from unseen.support.parameters import Composite, Part, at_least, check_values
 
+# What `fit` has set anew when it begins to learn.
+_SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
+_SET_BY_CHECKS |= {"classes_", "seen_classes_", "unseen_classes_"}
 # The parts of a method that scales both rows and class descriptions.
 SCALERS = {"row_scaler": Part(RowScaler), "class_scaler": Part(ClassScaler)}
 
@@ -129,10 +131,12 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     def _fit_checked(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Self:
         """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
         self._check_parameters()
+        for name in set(vars(self)) - _SET_BY_CHECKS:
+            if name.endswith("_"):  # learned in an earlier fit
+                delattr(self, name)
         self._trained_on = None
         rows, columns = X.shape
         self.training_data_ = {"rows": rows, "columns": columns}
-        vars(self).pop("seen_penalty_", None)
         self._fit(X, labels, table)
         # As in a model file: the last bits of a sum depend on the layout of its array.
         for name, value in vars(self).items():

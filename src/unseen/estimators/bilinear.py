@@ -14,7 +14,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
 from unseen.support.threads import threads_for
 from unseen.training.minibatch import (
     Problem,

@@ -16,7 +16,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import POSITIVE, Constraints, at_least
+from unseen.support.parameters import POSITIVE, Constraints, at_least
 from unseen.training.logistic import fit_multinomial
 
 

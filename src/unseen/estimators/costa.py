@@ -17,7 +17,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE, Constraints
 from unseen.training.logistic import fit_binary
 
 

@@ -17,8 +17,7 @@ from unseen.errors import InputError
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import POSITIVE, Choice, Constraints
-from unseen.support.parts import Part
+from unseen.support.parameters import POSITIVE, Choice, Constraints, Part
 from unseen.training.logistic import fit_binary
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE, Constraints
 
 
 class DeViSE(BilinearRanking):

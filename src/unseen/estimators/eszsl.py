@@ -17,7 +17,7 @@ from unseen.errors import InputError
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.rows.blocks import TrainingRows, array_blocks
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE, Constraints
 from unseen.training.logistic import narrow_rows
 
 

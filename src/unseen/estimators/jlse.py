@@ -15,13 +15,11 @@ from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import Candidates, DataFit, Scorer, Testing, decision_scores
-from unseen.model.latent import LatentModel
-from unseen.model.spaces import Spaces
+from unseen.model.latent import LatentModel, Spaces
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Choice, Constraints, at_least
-from unseen.support.parts import Part
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, Constraints, Part, at_least
 from unseen.support.threads import threads_for
 from unseen.training.alternating import Algorithm2, Data
 from unseen.training.initialize import begin
@@ -174,7 +172,6 @@ class JLSE(PairMatching):
         )
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self._forget_pairs()
         algorithm = self._part("training")
         pairs = Pairs.weighted(labels, table.n_classes, self.positive_weight, self._loss)
         work = X.shape[0] * min(self.n_target_atoms, X.shape[1]) * table.n_classes

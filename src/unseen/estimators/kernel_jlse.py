@@ -10,11 +10,10 @@ import numpy as np
 from unseen.estimators.jlse import JLSE, TESTING
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import Testing
-from unseen.model.spaces import Spaces
+from unseen.model.latent import Spaces
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import POSITIVE, Constraints
-from unseen.support.parts import Part
+from unseen.support.parameters import POSITIVE, Constraints, Part
 from unseen.training.alternating import Algorithm2
 
 

@@ -15,7 +15,7 @@ from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import NOT_NEGATIVE, SHARE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, SHARE, Constraints, at_least
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
 _PASSES_BETWEEN_PRUNING = 5

@@ -24,7 +24,7 @@ from unseen.inference.threshold import (
 )
 from unseen.pairs.labels import pair_labels
 from unseen.pairs.splits import KINDS, cold_start_splits
-from unseen.support.checks import Choice, check_number, check_values
+from unseen.support.parameters import Choice, check_number, check_values
 
 
 class PairMatching(ResumableClassifier):
@@ -189,10 +189,6 @@ class PairMatching(ResumableClassifier):
     @property
     def _has_pairs(self) -> bool:
         return "pairs_" in vars(self)
-
-    def _forget_pairs(self) -> None:
-        for name in ("pairs_", "pair_threshold_", "pair_curve_"):
-            vars(self).pop(name, None)
 
     def _check_pairs(self) -> None:
         """An error unless what a model file says of pairs makes sense."""

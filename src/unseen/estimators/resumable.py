@@ -11,9 +11,8 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.storage.checkpoint import Checkpoint
-from unseen.storage.checksums import data_checksum
-from unseen.support.parts import plain_parameters, without
+from unseen.storage.checkpoint import Checkpoint, data_checksum
+from unseen.support.parameters import plain_parameters, without
 
 
 class ResumableClassifier(ZeroShotClassifier):

@@ -14,7 +14,7 @@ from unseen.classes import ClassTable
 from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
-from unseen.support.checks import POSITIVE, Choice, Constraints
+from unseen.support.parameters import POSITIVE, Choice, Constraints
 from unseen.support.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows
 

@@ -21,7 +21,7 @@ from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.checks import Choice, Constraints, check_number
+from unseen.support.parameters import Choice, Constraints, check_number
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 

@@ -17,7 +17,7 @@ from unseen.pairs.loss import Pairs
 from unseen.solvers.block import Effort
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
-from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints
 from unseen.support.registry import register
 from unseen.support.threads import threads_for
 

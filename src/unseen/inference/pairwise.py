@@ -13,7 +13,7 @@ from unseen.rows.blocks import row_blocks
 from unseen.solvers.block import Ridge
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.source_codes import quadratic
-from unseen.support.checks import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE, Constraints
 from unseen.support.registry import register
 
 _NEAR_POLE = 1 - 1e-9

@@ -10,7 +10,7 @@ import numpy as np
 
 from unseen.model.latent import LatentModel
 from unseen.model.objective import log_p_W
-from unseen.support.parts import Composite
+from unseen.support.parameters import Composite
 from unseen.support.registry import register
 
 

@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from unseen.errors import InputError
-from unseen.support.checks import check_number, is_float_array
+from unseen.support.parameters import check_number, is_float_array
 
 METHODS = ("sigmoid", "isotonic")
 GOALS = {

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 from unseen.errors import InputError
 from unseen.rows.scaling import sum_of_squares
-from unseen.support.checks import check_number, is_float_array
+from unseen.support.parameters import check_number, is_float_array
 from unseen.support.registry import register
 
 _SAMPLE = 1000

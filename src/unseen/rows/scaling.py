@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks, float_type, float_types, sum_of_squares, unit_rows
-from unseen.support.checks import (
+from unseen.support.parameters import (
     POSITIVE,
+    Composite,
     Constraints,
     check_number,
     check_positive,
     is_float_array,
 )
-from unseen.support.parts import Composite
 from unseen.support.registry import register
 
 

@@ -31,8 +31,7 @@ from unseen.storage.values import (
     encode_parameters,
     known_class,
 )
-from unseen.support.checks import check_number
-from unseen.support.parts import Composite
+from unseen.support.parameters import Composite, check_number
 from unseen.support.registry import word_of
 
 KIND = "unseen"

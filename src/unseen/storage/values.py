@@ -15,7 +15,7 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.storage.tensors import Arrays
-from unseen.support.parts import Composite, plain
+from unseen.support.parameters import Composite, plain
 from unseen.support.registry import class_of, register, word_of
 
 register("class table")(ClassTable)

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from unseen.model.latent import LatentModel
+from unseen.model.latent import LatentModel, Spaces
 from unseen.model.objective import Codes, Lambdas, ObjectiveParts, joint_objective, pair_total
-from unseen.model.spaces import Spaces
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows, array_blocks
 from unseen.solvers.block import Effort, Ridge
@@ -26,8 +25,7 @@ from unseen.solvers.source_codes import (
 )
 from unseen.solvers.target_codes import TargetSolver, TargetState
 from unseen.storage.checkpoint import Checkpoint
-from unseen.support.checks import NOT_NEGATIVE, POSITIVE, Constraints, at_least
-from unseen.support.parts import Composite
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Composite, Constraints, at_least
 from unseen.support.progress import tell
 from unseen.support.registry import register
 

@@ -14,7 +14,7 @@ from unseen import ESZSL, JLSE, InputError, evaluate, read_dataset
 from unseen.apps.bench.jobs import Job, opened, plan
 from unseen.apps.bench.run import run_job
 from unseen.apps.bench.variants import NUMERALS, PAIRWISE
-from unseen.support.parts import built
+from unseen.support.parameters import built
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from unseen.apps.bench import published, tables
 from unseen.apps.bench.variants import LABELS, NUMERALS, described, table_rows, variants
 from unseen.estimators import JLSE
 from unseen.inference.scorer import DataFit
-from unseen.support.parts import built, changed_parameters
+from unseen.support.parameters import built, changed_parameters
 
 
 def record(data: str, method: str, trial: int, accuracy: float, **more: Any) -> dict[str, Any]:

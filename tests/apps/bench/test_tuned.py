@@ -11,7 +11,7 @@ from unseen import JLSE, make_zero_shot
 from unseen.apps.bench import tuned
 from unseen.apps.bench.tuned import tuned_parameters
 from unseen.apps.bench.variants import LABELS, NUMERALS, table_rows, variants
-from unseen.support.parts import built, plain
+from unseen.support.parameters import built, plain
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from unseen.apps.cli import COMMANDS, command, main
 from unseen.apps.cli import tune as tune_command
 from unseen.apps.cli.output import show, show_json
 from unseen.rows import RowScaler
-from unseen.support.parts import plain_parameters
+from unseen.support.parameters import plain_parameters
 
 # -- help and lists -----------------------------------------------------------------------------
 

@@ -165,7 +165,7 @@ def test_the_second_single_row_computes_nothing_anew(
         "unseen.inference.embedding.TargetSolver",
         "unseen.inference.embedding.class_levels",
         "unseen.inference.pairwise.PairCodes",
-        "unseen.model.spaces.Spaces.describe",
+        "unseen.model.latent.Spaces.describe",
         "numpy.linalg.eigh",
         "numpy.linalg.inv",
         "numpy.linalg.cholesky",

@@ -16,7 +16,7 @@ from unseen.apps.bench.variants import GROUPS
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
-from unseen.support.parts import built
+from unseen.support.parameters import built
 
 
 class Job(NamedTuple):

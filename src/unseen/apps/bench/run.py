@@ -26,7 +26,7 @@ from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier, method
 from unseen.evaluation.protocols import evaluate
 from unseen.storage import checkpoint
-from unseen.support.parts import changed_parameters, plain_parameters, without
+from unseen.support.parameters import changed_parameters, plain_parameters, without
 
 
 def run(

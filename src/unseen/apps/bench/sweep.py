@@ -19,7 +19,7 @@ from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators import method
 from unseen.metrics import mean_average_precision, per_class_accuracy
-from unseen.support.parts import built, check_names, plain_parameters
+from unseen.support.parameters import built, check_names, plain_parameters
 
 # What the paper varies, and what is worth varying beside it.
 VALUES: dict[str, tuple[Any, ...]] = {

@@ -17,7 +17,7 @@ from unseen.evaluation.tuning.results import best_first
 from unseen.evaluation.tuning.run import TrainingData, search_on
 from unseen.evaluation.tuning.search import Search
 from unseen.evaluation.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
-from unseen.support.parts import built
+from unseen.support.parameters import built
 
 TUNING = ("default", "holdout", "paper")
 _PROTOCOLS = {"holdout": "default", "paper": "paper"}

@@ -20,7 +20,7 @@ from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
-from unseen.support.parts import plain_parameters
+from unseen.support.parameters import plain_parameters
 
 # Seconds that a JLSE takes on the digits only where its loops have to be compiled.
 _COMPILED = 5.0

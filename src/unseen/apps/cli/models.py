@@ -35,7 +35,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.evaluation import protocols
 from unseen.evaluation.protocols import Evaluation
 from unseen.storage.models import check_replaceable
-from unseen.support.parts import built, check_names, plain_parameters
+from unseen.support.parameters import built, check_names, plain_parameters
 
 
 def fit(

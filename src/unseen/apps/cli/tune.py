@@ -21,7 +21,7 @@ from unseen.estimators import method
 from unseen.evaluation import tuning
 from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
 from unseen.evaluation.tuning.run import grid_of
-from unseen.support.parts import Composite, built, plain
+from unseen.support.parameters import Composite, built, plain
 
 _SHOWN = 10
 # More letters of parameter names than a line has room for; so many settings stand side by side.

@@ -19,7 +19,7 @@ from unseen.apps.report.publish import publish, publish_png, replacing_figures, 
 from unseen.errors import InputError, counted, listed, nearest, require
 from unseen.estimators import METHODS
 from unseen.evaluation.protocols import Evaluation
-from unseen.support.parts import changed_parameters, plain_parameters, usual_parameters
+from unseen.support.parameters import changed_parameters, plain_parameters, usual_parameters
 
 _FEW = 12
 # How many steps of progress `write_model_report` reports.

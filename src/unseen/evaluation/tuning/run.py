@@ -19,9 +19,8 @@ from unseen.evaluation.tuning.progress import Progress, reporter
 from unseen.evaluation.tuning.results import Tuning, best_first, choose
 from unseen.evaluation.tuning.search import STRATEGIES, Search, Split
 from unseen.evaluation.tuning.settings import Grid, ranges, settings_of, with_parameters
-from unseen.storage.checkpoint import Checkpoint
-from unseen.storage.checksums import data_checksum
-from unseen.support.parts import plain, plain_parameters, without
+from unseen.storage.checkpoint import Checkpoint, data_checksum
+from unseen.support.parameters import plain, plain_parameters, without
 
 SCORINGS = ("per_class_accuracy", "mean_average_precision")
 

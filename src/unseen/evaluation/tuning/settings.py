@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.support.parts import check_names, plain_parameters, without
+from unseen.support.parameters import check_names, plain_parameters, without
 
 # By name a list of values, or a range: a distribution, anything with `rvs`.
 Grid = Mapping[str, Any] | Sequence[Mapping[str, Any]]

@@ -14,8 +14,15 @@ from unseen.estimators import METHODS
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.checks import POSITIVE, SHARE, Choice, Number, check_number, check_values
-from unseen.support.parts import Composite
+from unseen.support.parameters import (
+    POSITIVE,
+    SHARE,
+    Choice,
+    Composite,
+    Number,
+    check_number,
+    check_values,
+)
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1
 
