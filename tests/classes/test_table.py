@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.utils.validation import _check_method_params
 
 from unseen import ClassTable, InputError
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 
 ATTRIBUTES = ["stripes", "hooves", "claws"]
 ANIMALS = ClassTable(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.errors import InputError
 
 

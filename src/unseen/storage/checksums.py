@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.rows.blocks import array_blocks
 from unseen.storage.tensors import add_array
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
