@@ -28,7 +28,6 @@ from tests.datasets.writers import (
 from unseen import InputError
 from unseen.datasets import open_dataset, read_rows
 from unseen.datasets.bundle import read_bundle
-from unseen.datasets.catalogue import read_entry
 
 
 @pytest.fixture
@@ -104,14 +103,6 @@ def test_optional_arrays_may_be_absent(tmp_path):
     data = open_dataset(str(write_bundle(tmp_path, **dict.fromkeys(optional))))
     assert_is_animals(data)
     assert data.classes.attributes is None
-
-
-def test_an_outline_reads_no_features(folder):
-    data = read_entry(folder, outline=True)
-    assert data.X.shape == X.shape
-    assert not data.X.any()
-    assert data.X.strides == (0, 0)
-    assert data.facts() == open_dataset(str(folder)).facts()
 
 
 def test_rows_to_predict_have_names_for_labels(folder):
@@ -237,7 +228,7 @@ def test_commands_know_the_name_and_its_splits(tmp_path, monkeypatch):
     write_bundle(tmp_path / "AWA35")
     monkeypatch.setenv("UNSEEN_DATA", str(tmp_path))
     listed = run_unseen("datasets").out
-    assert "30 x 7; 4; 3 / 2 (SS), 3 / 2 (PS)" in listed
+    assert "AWA35/pooled.npz" in listed
     assert "35 animals, 60 photographs each, EfficientNet-Lite0 features" in listed
     outcome = run_unseen("check", "awa35")
     assert outcome.code == 0

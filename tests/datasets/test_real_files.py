@@ -7,10 +7,9 @@ import pytest
 import scipy.io
 
 from tests.datasets.writers import noted, write_mat
-from unseen import ClassTable
+from unseen import ClassTable, read_dataset
 from unseen.datasets import open_dataset
 from unseen.datasets.att_splits import read_att_splits
-from unseen.datasets.catalogue import read_entry
 from unseen.datasets.sun import ORIGINAL_UNSEEN, sun_original
 
 
@@ -57,7 +56,7 @@ def test_birds(data_folder, name, width):
 
 
 def test_rows_of_efflite0_are_those_of_the_split_file_and_have_pictures(data_folder):
-    data = read_entry(data_folder / "CUB" / "efflite0.npz", outline=True)
+    data = read_dataset(data_folder / "CUB" / "efflite0.npz")
     content = scipy.io.loadmat(data_folder / "CUB" / "att_splits.mat")
     rows = {k: content[k].ravel().astype(int) - 1 for k in content if k.endswith("_loc")}
     np.testing.assert_array_equal(data.seen_test_rows, np.sort(rows["test_seen_loc"]))
@@ -71,7 +70,7 @@ def test_rows_of_efflite0_are_those_of_the_split_file_and_have_pictures(data_fol
 
 
 def test_rows_of_vgg_fc7_have_a_partition_of_their_own(data_folder):
-    data = read_entry(data_folder / "CUB" / "vgg_fc7.npz", outline=True)
+    data = read_dataset(data_folder / "CUB" / "vgg_fc7.npz")
     assert data.image_paths is None
     counts = {n: np.sum(data.y == n) // 5 for n in data.seen.tolist()}
     found = {n: np.sum(data.y[data.seen_test_rows] == n) for n in data.seen.tolist()}

@@ -192,15 +192,6 @@ def test_pictures_are_found_below_the_folder(tmp_path):
     assert found.tolist() == [str(picture) if k == 4 else "" for k in range(N_ROWS)]
 
 
-def test_an_outline_reads_all_but_the_features(tmp_path):
-    folder = write_xlsa17(tmp_path)
-    whole, outline = read_xlsa17(folder), read_xlsa17(folder, outline=True)
-    assert outline.facts() == whole.facts()
-    assert outline.notes == whole.notes
-    assert outline.X.strides == (0, 0)
-    assert not outline.sources
-
-
 # ---------------------------------------------------------------- what is refused
 
 both = np.flatnonzero(IS_SEEN_TEST)[:2]

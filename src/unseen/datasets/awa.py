@@ -25,7 +25,7 @@ _MATRICES = ("predicate-matrix-continuous.txt", "predicate-matrix-binary.txt")
 
 
 def read_awa(
-    folder: Path, features: Path | None = None, outline: bool = False, unknown: Unknown = "mean"
+    folder: Path, features: Path | None = None, unknown: Unknown = "mean"
 ) -> ZeroShotDataset:
     """Read classes, predicates and features; on the original split if it is there.
 
@@ -33,7 +33,7 @@ def read_awa(
     are numbers of classes.txt. `unknown` says what becomes of -1, unknown, in the matrix: the
     attribute's mean, or kept.
     """
-    data = Published(folder, "Animals with Attributes", features, outline)
+    data = Published(folder, "Animals with Attributes", features)
     names = read_numbered(data.use("classes.txt"))
     rows, path = data.rows, data.features
     if rows.labels is None:

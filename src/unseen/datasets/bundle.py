@@ -14,7 +14,7 @@ from unseen.classes import ClassTable
 from unseen.datasets.att_splits import Unknown, fill_unknown
 from unseen.datasets.class_names import Spellings, names_in_paths
 from unseen.datasets.dataset import Split, ZeroShotDataset, check_features
-from unseen.datasets.feature_file import FeatureRows, stand_in, whole_numbers
+from unseen.datasets.feature_file import FeatureRows, whole_numbers
 from unseen.datasets.published import NO_ROWS, Published, existing_pictures
 from unseen.errors import InputError, counted, listed, naming
 
@@ -31,7 +31,10 @@ def is_bundle(path: Path) -> bool:
     """Does a file have the class names of a bundle, and descriptions or splits beside them?"""
     if path.suffix != ".npz" or not path.is_file():
         return False
-    names = files.array_names(path)
+    try:
+        names = files.array_names(path)
+    except InputError:  # reported when it is read
+        return False
     if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
         return False
     return any(name.startswith(("attributes_", _UNSEEN)) for name in names)
@@ -49,7 +52,6 @@ def find_bundle(folder: Path) -> Path:
 def read_bundle(
     folder: Path,
     features: Path | None = None,
-    outline: bool = False,
     unknown: Unknown = "mean",
     values: Literal["continuous", "binary"] = "continuous",
 ) -> ZeroShotDataset:
@@ -60,7 +62,7 @@ def read_bundle(
     class table; where there is no continuous one, the binary one is read.
     """
     path = find_bundle(folder) if features is None else features
-    bundle = _Bundle(folder, path, outline)
+    bundle = _Bundle(folder, path)
     with naming(path):
         n_rows = bundle.rows.X.shape[0]
         table = bundle.table(_TABLES[values], unknown)
@@ -79,15 +81,11 @@ def read_bundle(
 class _Bundle(Published):
     """The arrays of a bundle, each checked when it is asked for."""
 
-    def __init__(self, folder: Path, path: Path, outline: bool) -> None:
-        super().__init__(folder, "a data set in one file", path, outline)
+    def __init__(self, folder: Path, path: Path) -> None:
+        super().__init__(folder, "a data set in one file", path)
         self.notes = [f"read from {path}, a data set in one file"]
         self.use_path(path)
-        shapes = files.shapes(path) if outline else {}
-        wanted = [name for name in shapes if name != "features"] if outline else None
-        self.arrays = files.read_npz(path, wanted)
-        if "features" in shapes:
-            self.arrays["features"] = stand_in(shapes["features"])
+        self.arrays = files.read_npz(path)
 
     @cached_property
     def rows(self) -> FeatureRows:

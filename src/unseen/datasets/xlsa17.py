@@ -16,14 +16,14 @@ from unseen.errors import InputError
 
 
 def read_xlsa17(
-    folder: Path, features: Path | None = None, outline: bool = False, unknown: Unknown = "mean"
+    folder: Path, features: Path | None = None, unknown: Unknown = "mean"
 ) -> ZeroShotDataset:
     """Read a folder of the benchmark of Xian et al., on its proposed split.
 
     The folder holds att_splits.mat and, unless `features` names another file, res101.mat. `unknown`
     says what becomes of -1, unknown, in the class table: the attribute's mean, or kept.
     """
-    data = Published(folder, "the layout of Xian et al.", features, outline)
+    data = Published(folder, "the layout of Xian et al.", features)
     path, rows, notes = data.features, data.rows, data.notes
     if rows.labels is None:
         raise InputError(f"{path} has no labels: a vector 'labels' counted from 1 is needed")
