@@ -285,13 +285,6 @@ def test_groups_follow_a_choice_of_columns():
     assert BOTH.subset(["claws", "loud", "hooves"]).groups is None
 
 
-def test_groups_of_joined_tables():
-    weight = ClassTable.beside({"size": ClassTable(ANIMALS.names, [[3], [2], [4]], ["weight"])})
-    assert BOTH.join(weight).groups == (*PLACES, ("size", 4, 4))
-    assert BOTH.join(BOTH).groups is None
-    assert BOTH.join(SOUNDS).groups is None
-
-
 def test_groups_are_written_to_npz(tmp_path):
     BOTH.write(tmp_path / "both.npz")
     assert ClassTable.read(tmp_path / "both.npz") == BOTH

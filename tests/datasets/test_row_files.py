@@ -21,7 +21,7 @@ from tests.common.animals import (
     make_animals,
 )
 from unseen import InputError, read_dataset
-from unseen.datasets import examine, read_features, read_rows
+from unseen.datasets import examine, read_rows
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def test_features_are_read_alone_to_predict(tmp_path, kind):
     FEATURES[kind](tmp_path)
     file = next(tmp_path.iterdir())
     for given in (tmp_path, file):
-        np.testing.assert_array_equal(read_features(given, n_columns=5), X)
+        np.testing.assert_array_equal(read_rows(given, n_columns=5).X, X)
     with pytest.raises(InputError, match=f"{file.name} has [59] columns, .* trained on 4"):
-        read_features(tmp_path, n_columns=4)
+        read_rows(tmp_path, n_columns=4)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_features_are_read_alone_to_predict(tmp_path, kind):
 def test_unusable_features_are_refused_by_name(tmp_path, array, message):
     np.save(tmp_path / "new.npy", array)
     with pytest.raises(InputError, match=f"new.npy: .*{message}"):
-        read_features(tmp_path / "new.npy")
+        read_rows(tmp_path / "new.npy")
     with pytest.raises(InputError, match=r"new.txt: features are a file of kind"):
-        read_features(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
+        read_rows(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
 
 
 def in_table(folder, table):
@@ -283,13 +283,6 @@ def test_rows_of_all_classes_are_looked_at(folder):
     np.save(folder / "features.npy", np.concatenate([same, X]))
     (folder / "labels.txt").write_text("\n".join(["tiger"] * 1500 + LABELS))
     assert not any("all training rows" in line for line in examine(folder).odd)
-
-
-def test_classes_that_nothing_measures_are_told(folder):
-    assert not any("nothing to measure" in line for line in examine(folder).odd)
-    (folder / "unseen.txt").write_text("horse\n")
-    (told,) = (line for line in examine(folder).odd if "nothing to measure" in line)
-    assert told.startswith("no rows of 'lion': 'predict' may name it")
 
 
 def test_a_text_column_that_is_left_out_is_told(folder):

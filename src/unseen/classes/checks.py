@@ -204,14 +204,3 @@ def chosen(groups: tuple[Group, ...] | None, columns: Sequence[int]) -> tuple[Gr
     runs = [(name, len(list(run))) for name, run in groupby(owners)]
     names = [name for name, _ in runs]
     return side_by_side(names, [n for _, n in runs]) if len(set(names)) == len(names) else None
-
-
-def joined(parts: Sequence[tuple[Group, ...] | None]) -> tuple[Group, ...] | None:
-    """The groups of tables side by side; None if one has none, or if a name comes twice."""
-    if any(groups is None for groups in parts):
-        return None
-    every = [g for groups in parts for g in groups or ()]
-    names = [g.name for g in every]
-    if len(set(names)) < len(names):
-        return None
-    return side_by_side(names, [g.last - g.first + 1 for g in every])

@@ -22,7 +22,6 @@ from unseen.classes.checks import (
     check_different,
     check_finite,
     chosen,
-    joined,
     side_by_side,
 )
 from unseen.classes.files import READERS
@@ -303,8 +302,8 @@ class ClassTable:
     def join(self, *others: ClassTable) -> ClassTable:
         """Descriptions side by side: the columns of several tables, rows matched by name.
 
-        All tables must describe the same classes; the order is that of the first. Groups stay if
-        every table has them, under different names; `beside` makes them.
+        All tables must describe the same classes; the order is that of the first. `beside` keeps
+        the descriptions apart as groups.
         """
         for other in others:
             odd = set(self.names.tolist()) ^ set(other.names.tolist())
@@ -313,8 +312,7 @@ class ClassTable:
                 raise InputError(f"the tables to join describe different classes: {names}")
         tables = [self, *(other.select(self.names) for other in others)]
         vectors = np.hstack([t.vectors for t in tables])
-        groups = joined([t.groups for t in tables])
-        return ClassTable(self.names, vectors, _joined_attributes(tables), groups)
+        return ClassTable(self.names, vectors, _joined_attributes(tables))
 
     def merge(self, other: ClassTable) -> ClassTable:
         """More classes under the same columns; a class in both must have one description."""

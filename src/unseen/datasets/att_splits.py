@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from unseen.datasets.feature_file import whole_numbers
 from unseen.datasets.published import NO_ROWS, Published
 from unseen.errors import InputError, counted, listed, naming
 
-Unknown = Literal["mean", "keep"]
 _MAIN = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
 _TUNING = ("train_loc", "val_loc")
 
@@ -103,12 +101,10 @@ def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
             )
 
 
-def fill_unknown(
-    vectors: np.ndarray, where: Path, notes: list[str], unknown: Unknown = "mean"
-) -> np.ndarray:
+def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarray:
     """-1 in a table that has no other negative number means unknown: the attribute's mean."""
     is_unknown = vectors == -1
-    if unknown == "keep" or not is_unknown.any() or (vectors[~is_unknown] < 0).any():
+    if not is_unknown.any() or (vectors[~is_unknown] < 0).any():
         return vectors
     known = (~is_unknown).sum(axis=0)
     means = np.where(is_unknown, 0, vectors).sum(axis=0) / np.maximum(known, 1)

@@ -57,7 +57,7 @@ def _holds_features(path: Path) -> bool:
 
 
 def read_feature_file(path: Path, sources: Sources) -> FeatureRows:
-    """Features from a .npz, .npy, .mat or .txt file, float16 as float32, and what is beside them."""
+    """Features from a .npz, .npy, .mat or .txt file, float16 as float32, and what it has beside."""
     sources.use_path(path)
     readers = {".npz": _read_arrays, ".npy": _read_npy, ".mat": _read_arrays, ".txt": _read_awa2}
     if path.suffix not in readers:

@@ -42,11 +42,6 @@ class Rows(NamedTuple):
     unused: tuple[str, ...] = ()
 
 
-def read_features(path: str | os.PathLike[str], n_columns: int | None = None) -> np.ndarray:
-    """Rows to predict: a feature file, or the features of a data set; `n_columns` are expected."""
-    return read_rows(path, n_columns).X
-
-
 def read_rows(
     path: str | os.PathLike[str],
     n_columns: int | None = None,

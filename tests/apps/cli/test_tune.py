@@ -123,10 +123,9 @@ def test_a_search_that_is_not_understood(
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (-1, "--hold-out must be above 0, not -1"),
-        (0, "--hold-out must be above 0"),
-        (1, "--hold-out=1.0 makes every prediction right"),
-        (1.5, "--hold-out=1.5 is neither whole nor a share below 1"),
+        (-1, "--hold-out must be a whole number from 2 to 6"),
+        (1, "as among one class every prediction is right"),
+        (1.5, "or a share between 0 and 1, not 1.5"),
         (7, "holds out 7 of 8 seen classes and leaves fewer than two to train on: at most 6"),
     ],
 )
