@@ -51,7 +51,6 @@ def test_birds(data_folder, name, width):
     assert data.unseen.tolist() == sorted(lines(folder / "ps_testclasses.txt"))
     assert data.facts()["features"] == width
     assert noted(data, "label 1 is '001.Black_footed_Albatross' (classes.txt), column 1 is '002.La")
-    assert noted(data, "att is scaled to length 1")
     assert data.X.shape[1] == width
 
 
@@ -178,11 +177,10 @@ def test_other_photographs_are_shown_for_unseen_classes_alone(awa35, photographs
      ("SUN", 717, 102, 14340), ("APY", 32, 64, 15339)],
 )  # fmt: skip
 def test_split_files(data_folder, name, classes, attributes, rows):
-    notes: list[str] = []
-    found = read_att_splits(data_folder / name / "att_splits.mat", notes)
+    found = read_att_splits(data_folder / name / "att_splits.mat")
     assert found.vectors.shape == (classes, attributes)
     assert found.n_rows == rows
-    assert any("the raw original_att is read" in note for note in notes)
+    assert not np.allclose(np.linalg.norm(found.vectors, axis=1), 1), "raw, not scaled"
 
 
 def test_features_beside_a_real_split_file_whose_columns_are_not_in_label_order(
@@ -204,7 +202,7 @@ def test_features_beside_a_real_split_file_whose_columns_are_not_in_label_order(
 
 def test_scenes_have_two_protocols(data_folder):
     notes: list[str] = []
-    names = read_att_splits(data_folder / "SUN" / "att_splits.mat", notes).names
+    names = read_att_splits(data_folder / "SUN" / "att_splits.mat").names
     assert names is not None
     assert sun_original(names, notes)["original"].unseen.tolist() == list(ORIGINAL_UNSEEN)
     assert len(lines(data_folder / "SUN" / "ps_testclasses.txt")) == 72

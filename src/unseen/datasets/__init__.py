@@ -11,8 +11,7 @@ from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.digits import digit_splits, load_digits_zero_shot, seven_segments
 from unseen.datasets.folder import examine, read_dataset
 from unseen.datasets.row_files import read_rows
-from unseen.datasets.synthetic import make_zero_shot
-from unseen.datasets.synthetic_pairs import PairDataset, make_pairs
+from unseen.datasets.synthetic import PairDataset, make_pairs, make_zero_shot
 from unseen.errors import InputError, listed
 
 EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {

@@ -25,7 +25,7 @@ def read_xlsa17(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     path, rows, notes = data.features, data.rows, data.notes
     if rows.labels is None:
         raise InputError(f"{path} has no labels: a vector 'labels' counted from 1 is needed")
-    splits = read_att_splits(data.use("att_splits.mat"), notes)
+    splits = read_att_splits(data.use("att_splits.mat"))
     vectors = fill_unknown(splits.vectors, splits.path, notes)
     names = splits.names
     if names is None:
