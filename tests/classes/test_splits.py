@@ -44,21 +44,10 @@ def test_the_seed_decides() -> None:
     assert len({tuple(test) for test in one}) == 4, "the splits of one search differ"
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "reason"),
-    [
-        (1, "n_classes=1 makes every prediction right"),
-        (1.0, "every prediction right"),
-        (0, "must be above 0, not 0"),
-        (-2, "must be above 0, not -2"),
-        (np.nan, "must be above 0, not nan"),
-        (2.5, "n_classes=2.5 is neither whole nor a share"),
-        (4.0001, "neither whole"),
-        (np.inf, "neither whole"),
-    ],
-)
-def test_a_number_of_classes_that_makes_no_sense(n_classes: float, reason: str) -> None:
-    with pytest.raises(InputError, match=f"{reason}.*: give a whole number from 2 to 4, or a"):
+@pytest.mark.parametrize("n_classes", [1, 1.0, 0, -2, np.nan, 2.5, 4.0001, np.inf])
+def test_a_number_of_classes_that_makes_no_sense(n_classes: float) -> None:
+    message = f"n_classes must be a whole number from 2 to 4.* or a share .*, not {n_classes}"
+    with pytest.raises(InputError, match=message):
         list(ClassHoldout(n_classes).split(None, np.arange(6)))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.utils.validation import _check_method_params
 
 from unseen import ClassTable, InputError
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 
 ATTRIBUTES = ["stripes", "hooves", "claws"]
 ANIMALS = ClassTable(
@@ -283,13 +283,6 @@ def test_groups_follow_a_choice_of_columns():
     assert BOTH.subset([-1, 0]).groups == (("sounds", 0, 0), ("looks", 1, 1))
     assert BOTH.subset(["hooves"]).groups == (("looks", 0, 0),)
     assert BOTH.subset(["claws", "loud", "hooves"]).groups is None
-
-
-def test_groups_of_joined_tables():
-    weight = ClassTable.beside({"size": ClassTable(ANIMALS.names, [[3], [2], [4]], ["weight"])})
-    assert BOTH.join(weight).groups == (*PLACES, ("size", 4, 4))
-    assert BOTH.join(BOTH).groups is None
-    assert BOTH.join(SOUNDS).groups is None
 
 
 def test_groups_are_written_to_npz(tmp_path):

@@ -27,8 +27,6 @@ from tests.datasets.writers import (
 )
 from unseen import InputError
 from unseen.datasets import open_dataset, read_rows
-from unseen.datasets.bundle import read_bundle
-from unseen.datasets.catalogue import read_entry
 
 
 @pytest.fixture
@@ -62,30 +60,18 @@ def test_splits_of_other_names_follow_in_the_order_of_the_file(tmp_path):
     assert noted(open_dataset(str(none)), "no split comes with these files")
 
 
-def test_notes_name_classes_of_near_names_and_other_sources(folder):
-    data = open_dataset(str(folder))
-    assert noted(data, "1 class with images found under a near name: 002.Ox (yak); unseen in SS: 0")
-    assert noted(data, "; unseen in PS: 002.Ox")
-    assert noted(data, "1 class with images from cellar, where most have zoo: 004.Rat; seen in ev")
-    write_bundle(folder, name_match=np.array(["exact"] * 5), source=None, source_classes=None)
-    assert len(open_dataset(str(folder)).notes) == 1
-
-
 def test_half_precision_is_read_as_single(tmp_path):
     data = open_dataset(str(write_bundle(tmp_path, features=X.astype(np.float16))))
     assert data.X.dtype == np.float32
     np.testing.assert_array_equal(data.X, X.astype(np.float16))
 
 
-def test_either_class_table_can_be_read(folder, tmp_path):
-    binary = (VECTORS > 45).astype(float)
-    chosen = read_bundle(folder, values="binary").classes.vectors
-    np.testing.assert_array_equal(chosen, binary)
+def test_the_binary_class_table_is_read_where_there_is_no_other(tmp_path):
     only = open_dataset(str(write_bundle(tmp_path / "only", attributes_continuous=None)))
-    np.testing.assert_array_equal(only.classes.vectors, binary)
-    bare = write_bundle(tmp_path / "bare", attributes_binary=None)
-    with pytest.raises(InputError, match="no class table: looked for 'attributes_binary'"):
-        read_bundle(bare, values="binary")
+    np.testing.assert_array_equal(only.classes.vectors, VECTORS > 45)
+    bare = write_bundle(tmp_path / "bare", attributes_binary=None, attributes_continuous=None)
+    with pytest.raises(InputError, match="no class table: looked for 'attributes_continuous', 'a"):
+        open_dataset(str(bare))
 
 
 def test_unknown_values_are_the_mean_of_the_attribute(tmp_path):
@@ -96,7 +82,6 @@ def test_unknown_values_are_the_mean_of_the_attribute(tmp_path):
     filled = data.classes.vector("002.Ox")[2]
     assert filled == pytest.approx(np.delete(VECTORS[:, 2], 1).mean())
     assert noted(data, "pooled.npz: 1 value of 1 class unknown (-1)")
-    assert read_bundle(folder, unknown="keep").classes.vector("002.Ox")[2] == -1
 
 
 def test_optional_arrays_may_be_absent(tmp_path):
@@ -104,14 +89,6 @@ def test_optional_arrays_may_be_absent(tmp_path):
     data = open_dataset(str(write_bundle(tmp_path, **dict.fromkeys(optional))))
     assert_is_animals(data)
     assert data.classes.attributes is None
-
-
-def test_an_outline_reads_no_features(folder):
-    data = read_entry(folder, outline=True)
-    assert data.X.shape == X.shape
-    assert not data.X.any()
-    assert data.X.strides == (0, 0)
-    assert data.facts() == open_dataset(str(folder)).facts()
 
 
 def test_rows_to_predict_have_names_for_labels(folder):
@@ -198,8 +175,6 @@ SHIFTED = np.roll(LABELS - 1, 1)
         ({"unseen_PS": np.empty(0, int)}, "unseen_PS must keep one class or more"),
         ({"files": np.array(paths()[:9])}, "files has 9 strings, 30 are expected"),
         ({"files": np.arange(N_ROWS)}, "files must be a list of strings, not int64"),
-        ({"name_match": np.array(["near"])}, "name_match has 1 string, 5 are expected"),
-        ({"source": np.array([["zoo"]])}, r"source must be a list of strings, not <U3 of shape"),
         ({"classes": np.array(ANIMALS, dtype=object)}, r"holds Python objects \(pickle\), which"),
         ({"files": np.array(paths(), dtype=object)}, r"holds Python objects \(pickle\), which are"),
         ({"notes": np.array([{}])}, r"holds Python objects \(pickle\), which are refused"),
@@ -237,11 +212,10 @@ def test_commands_know_the_name_and_its_splits(tmp_path, monkeypatch):
     write_bundle(tmp_path / "AWA35")
     monkeypatch.setenv("UNSEEN_DATA", str(tmp_path))
     listed = run_unseen("datasets").out
-    assert "30 x 7; 4; 3 / 2 (SS), 3 / 2 (PS)" in listed
+    assert "AWA35/pooled.npz" in listed
     assert "35 animals, 60 photographs each, EfficientNet-Lite0 features" in listed
     outcome = run_unseen("check", "awa35")
     assert outcome.code == 0
-    assert "002.Ox (yak)" in outcome.out
     model = tmp_path / "model.unseen"
     fitted = run_unseen("fit", "AWA35", "--split", "PS", "-m", "eszsl", "--out", model)
     assert fitted.code == 0

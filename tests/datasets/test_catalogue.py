@@ -9,7 +9,6 @@ import pytest
 
 from tests.common.command import run_unseen
 from tests.datasets.writers import (
-    IS_UNSEEN,
     NAMES,
     UNSEEN,
     X,
@@ -121,31 +120,24 @@ def test_the_list_knows_what_is_there_and_where_to_get_the_rest(root):
     found = run_unseen("datasets", "--json").json
     assert set(found) == {"digits", "synthetic", *(entry.name for entry in entries())}
     birds = found["CUB vgg_fc7"]
-    assert birds["present"]
-    assert birds["facts"] == birds["splits"]["proposed"]
-    assert birds["facts"]["features"] == 7
-    assert birds["facts"]["unseen rows"] == IS_UNSEEN.sum()
+    assert birds["features"] == birds["path"] == str(root / "CUB" / "vgg_fc7.npz")
     assert birds["paper"] == {
         "instances": 11788, "attributes": 312, "values": "binary", "seen": 150, "unseen": 50,
     }  # fmt: skip
-    assert (found["FLO"]["present"], found["FLO"]["path"]) == (False, None)
-    assert found["SUN"]["facts"] == {"rows": 30, "attributes": 4, "classes": 5}
+    assert (found["FLO"]["features"], found["FLO"]["path"]) == (None, None)
     assert "no features" in found["SUN"]["problem"]
     text = run_unseen("datasets").out
     assert "11,788; 312 binary; 150 / 50" in text
-    assert "30 x 7; 4; 3 / 2 (proposed)" in text
-    assert "30; 4; 5 in all; no features" in text
+    assert "CUB/vgg_fc7.npz" in text
     for benchmark in CATALOGUE:
         assert (benchmark.home or benchmark.get) in text
 
 
 def test_the_list_survives_broken_files(root):
     (root / "CUB" / "vgg_fc7.npz").write_bytes(b"no zip")
-    (root / "SUN" / "att_splits.mat").write_bytes(b"no matrix")
     found = run_unseen("datasets", "--json").json
     assert "vgg_fc7.npz is not a whole .npz file" in found["CUB vgg_fc7"]["problem"]
-    assert found["SUN"]["facts"] is None
-    assert found["CUB efflite0"]["present"]
+    assert found["CUB efflite0"]["features"]
     assert "cannot be read, see below" in run_unseen("datasets").out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -23,7 +22,6 @@ from unseen.datasets import (
     make_zero_shot,
     open_dataset,
     seven_segments,
-    synthetic,
 )
 from unseen.rows.blocks import row_blocks
 
@@ -256,46 +254,17 @@ def test_synthetic_noise_is_independent_between_classes_and_seeds():
     assert np.abs(correlations).max() < 0.2  # 2,000 numbers each: 0.02 by chance, 1 if shared
 
 
-def test_synthetic_rows_depend_on_neither_blocks_nor_the_number_of_rows(monkeypatch):
+def test_synthetic_rows_do_not_depend_on_how_many_follow():
     whole, longer = small(dtype=np.float64), small(dtype=np.float64, rows_per_class=11)
-    monkeypatch.setattr(synthetic, "row_blocks", partial(row_blocks, block_bytes=500))
-    np.testing.assert_allclose(small(dtype=np.float64).X, whole.X, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(
         longer.X.reshape(16, 11, 20)[:, :9], whole.X.reshape(16, 9, 20), rtol=1e-12, atol=1e-12
     )
-
-
-def test_synthetic_rows_in_a_file_equal_those_in_memory_bit_for_bit(tmp_path):
-    in_file = small(out=tmp_path / "rows.npy")
-    assert isinstance(in_file.X, np.memmap)
-    assert not in_file.X.flags.writeable
-    assert in_file.X.tobytes() == small().X.tobytes()
-    assert [p.name for p in tmp_path.iterdir()] == ["rows.npy"]
-
-
-def test_synthetic_rows_in_a_file_take_little_memory(tmp_path):
-    tracemalloc.start()
-    try:
-        data = make_zero_shot(150, 10, n_features=256, out=tmp_path / "rows.npy")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert data.X.nbytes == 8000 * 256 * 4
-    assert peak < data.X.nbytes / 2
 
 
 def test_without_noise_every_row_of_a_class_is_the_same():
     rows = small(noise=0).X.reshape(16, 9, 20)
     np.testing.assert_array_equal(rows, np.broadcast_to(rows[:, :1], rows.shape))
     assert len(np.unique(rows[:, 0], axis=0)) == 16
-
-
-@pytest.mark.parametrize("similarity", [0, 0.5, 0.95])
-def test_class_similarity_is_the_mean_cosine_of_descriptions(similarity):
-    # Exactly so for infinitely many factors: |f| and |g| then have the same length.
-    data = small(n_factors=500, n_attributes=500, class_similarity=similarity)
-    S = data.classes.vectors / np.linalg.norm(data.classes.vectors, axis=1, keepdims=True)
-    assert (S @ S.T)[np.triu_indices(16, 1)].mean() == pytest.approx(similarity, abs=0.05)
 
 
 def test_unseen_rows_lie_next_to_their_own_description():
@@ -318,9 +287,10 @@ def test_table_noise_changes_the_table_alone():
     "changes",
     [
         *({name: 0} for name in ("rows_per_class", "n_features", "n_factors", "n_attributes")),
-        {"n_seen": -1}, {"n_unseen": -1}, {"class_similarity": 1}, {"class_similarity": -0.1},
+        {"n_seen": -1},
+        {"n_unseen": -1},
     ],
-)  # fmt: skip
+)
 def test_synthetic_names_the_parameter_that_is_wrong(changes):
     with pytest.raises(InputError, match=f"{next(iter(changes))} must be"):
         small(**changes)

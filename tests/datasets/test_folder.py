@@ -28,7 +28,7 @@ from tests.common.animals import (
     make_animals,
 )
 from unseen import ClassTable, InputError, read_dataset
-from unseen.datasets import examine, read_features
+from unseen.datasets import examine, read_rows
 
 
 @pytest.fixture
@@ -149,7 +149,6 @@ def test_one_npz_file_is_a_data_set(tmp_path):
         ("classes.csv", None, "no rows of unseen classes: .* not evaluate"),
         ("classes.csv", None, "only one unseen class: every prediction"),
         ("unseen.txt", "lion\nlion\n", "only one unseen class"),
-        ("test_rows.txt", "0\n4", "fewer than three training rows: 'tiger'"),
     ],
 )
 def test_what_is_odd_is_told_and_stops_nothing(folder, file, content, message):
@@ -282,7 +281,7 @@ def test_paths_that_are_no_data_set(tmp_path):
     (tmp_path / "a.csv").write_text("x")
     with pytest.raises(InputError, match=r"a.csv: a data set is a folder or a .npz file"):
         read_dataset(tmp_path / "a.csv")
-    for read in (read_dataset, examine, read_features):
+    for read in (read_dataset, examine, read_rows):
         for name in ("gone", "x" * 300):
             with pytest.raises(InputError, match="does not exist"):
                 read(tmp_path / name)

@@ -21,7 +21,7 @@ from tests.common.animals import (
     make_animals,
 )
 from unseen import InputError, read_dataset
-from unseen.datasets import examine, read_features, read_rows
+from unseen.datasets import examine, read_rows
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def test_features_are_read_alone_to_predict(tmp_path, kind):
     FEATURES[kind](tmp_path)
     file = next(tmp_path.iterdir())
     for given in (tmp_path, file):
-        np.testing.assert_array_equal(read_features(given, n_columns=5), X)
+        np.testing.assert_array_equal(read_rows(given, n_columns=5).X, X)
     with pytest.raises(InputError, match=f"{file.name} has [59] columns, .* trained on 4"):
-        read_features(tmp_path, n_columns=4)
+        read_rows(tmp_path, n_columns=4)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_features_are_read_alone_to_predict(tmp_path, kind):
 def test_unusable_features_are_refused_by_name(tmp_path, array, message):
     np.save(tmp_path / "new.npy", array)
     with pytest.raises(InputError, match=f"new.npy: .*{message}"):
-        read_features(tmp_path / "new.npy")
+        read_rows(tmp_path / "new.npy")
     with pytest.raises(InputError, match=r"new.txt: features are a file of kind"):
-        read_features(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
+        read_rows(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
 
 
 def in_table(folder, table):
@@ -69,9 +69,9 @@ def test_what_is_odd_in_a_feature_table(folder):
     check = examine(beside)
     assert check.dataset is not None
     assert check.dataset.y.tolist() == LABELS, "the label column may be in capitals"
-    assert check.dataset.feature_names == (*FRAME.columns, "ID")
-    (used,) = (line for line in check.odd if "column 'ID' is used as a feature" in line)
-    assert used in check.dataset.notes, "'unseen fit' tells it too"
+    assert check.dataset.feature_names == tuple(FRAME.columns)
+    (told,) = (line for line in check.odd if "column 'id' is left out" in line)
+    assert told in check.dataset.notes, "'unseen fit' tells it too"
     LABEL_FILES["txt"](beside)
     assert any("labels.txt is used, the labels inside" in line for line in examine(beside).odd)
 
@@ -87,10 +87,11 @@ def test_a_column_that_numbers_the_rows_is_no_feature(folder, name, suffix):
     check = examine(folder)
     assert check.dataset is not None
     check_is_animals(check.dataset)
-    assert f"column {name!r} names or numbers the rows and is left out" in check.found
+    name, found = name.casefold(), check.found
+    assert f"column {name!r} names or numbers the rows and is left out" in found
     rows = read_rows(folder, 5)
     assert rows.beside[name].tolist() == [str(10**17 + k) for k in range(9)]
-    known = read_rows(folder, names=(*FRAME.columns, name))
+    known = read_rows(folder, names=(*FRAME.columns, next(c for c in table if c.lower() == name)))
     assert known.X.shape == (9, 6), "a model that was trained on it gets it"
 
 
@@ -120,22 +121,20 @@ def test_labels_in_another_order_are_matched_by_their_column(folder, ids, suffix
         read_dataset(folder)
 
 
+@pytest.mark.parametrize("values", [np.arange(9) + 100, list("abcdefghi"), 9 * ["train"]])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_any_column_that_both_files_have_matches_labels(folder, suffix):
-    """Its numbers are then no feature, whatever it is called."""
+def test_another_column_that_both_files_have_is_refused(folder, suffix, values):
+    """It may tell the rows, or be a feature: the user knows."""
     in_table(folder, FRAME)
     os.remove(folder / "features.csv")
-    other, ids = np.array([3, 1, 2, 0, 8, 7, 6, 5, 4]), np.arange(9) + 100
-    write_table(FRAME.assign(sample=ids), folder / f"features.{suffix}")
-    labels = pd.DataFrame({"label": LABELS, "Sample": ids, "weight": X[:, 0]}).iloc[other]
+    table = FRAME.assign(sample=values)[["sample", *FRAME.columns]]
+    write_table(table, folder / f"features.{suffix}")
+    labels = pd.DataFrame({"label": LABELS, "Sample": values, "weight": X[:, 0]})
     write_table(labels, folder / f"labels.{suffix}")
-    check = examine(folder)
-    assert check.dataset is not None
-    check_is_animals(check.dataset)
-    assert any(line.endswith("matched with rows by column 'sample'") for line in check.found)
-    write_table(labels.assign(Sample=[0, *range(8)]), folder / f"labels.{suffix}")
-    write_table(FRAME.assign(sample=[1, *range(8)]), folder / f"features.{suffix}")
-    assert examine(folder).dataset is not None, "numbers that are there twice tell no rows"
+    (sentence,) = examine(folder).wrong
+    assert "column 'sample' is in the features too; call it 'id' in both files" in sentence
+    write_table(labels.drop(columns="Sample"), folder / f"labels.{suffix}")
+    assert read_dataset(folder).y.tolist() == LABELS
 
 
 def test_the_column_that_tells_rows_best_matches_labels(folder):
@@ -153,35 +152,16 @@ def test_the_column_that_tells_rows_best_matches_labels(folder):
     assert data.feature_names == (*FRAME.columns, "weight", "sex")
 
 
-@pytest.mark.parametrize("other", ["id", "image"])
-def test_what_both_files_say_of_a_row_must_agree(folder, other):
+@pytest.mark.parametrize(("one", "other"), [("image", "image_path"), ("Image", "image")])
+def test_labels_are_matched_by_pictures(folder, one, other):
     in_table(folder, FRAME)
-    names = pd.DataFrame({"run": list("abcdefghi"), other: [f"{k}.png" for k in range(9)]})
-    pd.concat([names["run"], FRAME, names[[other]]], axis=1).to_csv(
-        folder / "features.csv", index=False
-    )
-    names = names.assign(label=LABELS)
-    mixed = names.iloc[[3, 1, 2, 0, 8, 7, 6, 5, 4]]
-    mixed.drop(columns="run").to_csv(folder / "labels.csv", index=False)
-    assert read_dataset(folder).y.tolist() == LABELS, "matched by what is left"
-    if other == "id":
-        names.assign(run=list("bacdefghi")).to_csv(folder / "labels.csv", index=False)
-        with pytest.raises(InputError, match=r"matched by column '\w+', row 0 .* has .* here"):
-            read_dataset(folder)
-
-
-@pytest.mark.parametrize("value", ["train", 3])
-def test_a_constant_column_tells_no_rows(folder, value):
-    in_table(folder, FRAME)
-    FRAME.assign(split=value)[["split", *FRAME.columns]].to_csv(
-        folder / "features.csv", index=False
-    )
-    labels = pd.DataFrame({"split": value, "label": LABELS})
-    labels.to_csv(folder / "labels.csv", index=False)
-    check = examine(folder)
-    assert check.dataset is not None
-    assert check.dataset.y.tolist() == LABELS
-    assert any(line.endswith("matched with rows in their order") for line in check.found)
+    names = pd.DataFrame({other: [f"{k}.png" for k in range(9)], "label": LABELS})
+    FRAME.assign(**{one: names[other]}).to_csv(folder / "features.csv", index=False)
+    names.iloc[[3, 1, 2, 0, 8, 7, 6, 5, 4]].to_csv(folder / "labels.csv", index=False)
+    assert read_dataset(folder).y.tolist() == LABELS
+    names.assign(**{other: "a.png"}).to_csv(folder / "labels.csv", index=False)
+    with pytest.raises(InputError, match="'image' is not the same as in the features"):
+        read_dataset(folder)
 
 
 def test_an_index_is_no_feature_and_no_name(folder):
@@ -255,10 +235,13 @@ def test_one_column_of_labels_may_be_called_as_the_names_of_the_rows(folder):
     check_is_animals(read_dataset(folder))
 
 
-def test_a_column_of_labels_under_another_name_is_noticed_beside_ids(folder):
+def test_a_column_of_labels_under_another_name_is_found_if_it_is_the_only_one(folder):
     in_table(folder, FRAME.assign(id=range(9)))
-    pd.DataFrame({"id": range(9), "species": LABELS}).to_csv(folder / "labels.csv", index=False)
-    with pytest.raises(InputError, match=r"'species' holds .* call the column 'label'"):
+    labels = pd.DataFrame({"id": range(9), "species": LABELS})
+    labels[::-1].to_csv(folder / "labels.csv", index=False)
+    assert read_dataset(folder).y.tolist() == LABELS
+    labels.assign(weight=1.0).to_csv(folder / "labels.csv", index=False)
+    with pytest.raises(InputError, match="call the one with the class of each row 'label'"):
         read_dataset(folder)
 
 
@@ -300,13 +283,6 @@ def test_rows_of_all_classes_are_looked_at(folder):
     np.save(folder / "features.npy", np.concatenate([same, X]))
     (folder / "labels.txt").write_text("\n".join(["tiger"] * 1500 + LABELS))
     assert not any("all training rows" in line for line in examine(folder).odd)
-
-
-def test_classes_that_nothing_measures_are_told(folder):
-    assert not any("nothing to measure" in line for line in examine(folder).odd)
-    (folder / "unseen.txt").write_text("horse\n")
-    (told,) = (line for line in examine(folder).odd if "nothing to measure" in line)
-    assert told.startswith("no rows of 'lion': 'predict' may name it")
 
 
 def test_a_text_column_that_is_left_out_is_told(folder):

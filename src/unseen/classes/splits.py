@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.errors import InputError
 
 
@@ -82,15 +82,10 @@ def n_held_out(number: float, n_classes: int, word: str = "n_classes") -> int:
             f"{n_classes}; use 'fit' instead"
         )
     is_share = 0 < number < 1
-    allowed = f"give a whole number from 2 to {most}, or a share between 0 and 1"
-    if not number > 0:
-        raise InputError(f"{word} must be above 0, not {number}: {allowed}")
-    if not is_share and number % 1 != 0:
-        raise InputError(f"{word}={number} is neither whole nor a share below 1: {allowed}")
-    if number == 1:
+    if not is_share and (not number >= 2 or number % 1 != 0):
         raise InputError(
-            f"{word}={number} makes every prediction right, as there is one class to choose: "
-            f"{allowed}"
+            f"{word} must be a whole number from 2 to {most}, as among one class every prediction "
+            f"is right, or a share between 0 and 1, not {number}"
         )
     n_held = max(2, round(number * n_classes)) if is_share else int(number)
     if n_held > most:

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 
 from unseen import files
-from unseen.classes.files import READERS
-from unseen.classes.groups import Group, as_groups, chosen, joined, side_by_side
-from unseen.classes.names import as_names
-from unseen.classes.values import (
+from unseen.classes.checks import (
+    Group,
     as_attributes,
+    as_groups,
     as_mapping,
+    as_names,
     as_numbers,
     as_vectors,
     by_attribute,
+    check_different,
     check_finite,
-    repeated,
+    chosen,
+    side_by_side,
 )
+from unseen.classes.files import READERS
 from unseen.errors import InputError, listed, naming, nearest, require
 
 
@@ -67,19 +70,26 @@ class ClassTable:
         attributes: Iterable[str] | None = None,
         groups: Iterable[Any] | None = None,
     ) -> None:
-        keep = super().__setattr__
-        keep("names", as_names(names, "class names").copy())
-        self.names.flags.writeable = False
-        keep("vectors", as_vectors(vectors, self.names))
-        keep("attributes", as_attributes(attributes, self.n_attributes))
-        check_finite(self.vectors, self.names, self.attributes)
-        keep("_index", {name: row for row, name in enumerate(self.names.tolist())})
-        if len(self._index) < self.n_classes:
-            raise InputError(f"two rows of the class table have one name: {repeated(self.names)}")
-        if "" in self._index:
-            row = self._index[""]
-            raise InputError(f"row {row} (counted from 0) of the class table has no name")
-        keep("groups", as_groups(groups, self.n_attributes))
+        checked = as_names(names, "class names").copy()
+        numbers = as_vectors(vectors, checked)
+        words = as_attributes(attributes, numbers.shape[1])
+        check_finite(numbers, checked, words)
+        check_different(checked)
+        self._keep(checked, numbers, words, as_groups(groups, numbers.shape[1]))
+
+    def _keep(
+        self,
+        names: np.ndarray,
+        vectors: np.ndarray,
+        attributes: tuple[str, ...] | None,
+        groups: tuple[Group, ...] | None,
+    ) -> None:
+        """Parts that were checked, and arrays that are nobody else's."""
+        names.flags.writeable = vectors.flags.writeable = False
+        index = {name: row for row, name in enumerate(names.tolist())}
+        parts = (index, attributes, groups, names, vectors)
+        for name, part in zip(self.__slots__, parts, strict=True):
+            super().__setattr__(name, part)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a class table never changes after it is made; make a new one")
@@ -201,7 +211,8 @@ class ClassTable:
 
     def rows(self, names: Any) -> np.ndarray:
         """The row of each name; an unknown name is an error that gives the nearest spelling."""
-        names = as_names(names, "class names")
+        if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Ubiuf":
+            names = as_names(names, "class names")
         found, positions = np.unique(names, return_inverse=True)
         missing = [name for name in found.tolist() if name not in self._index]
         if missing:
@@ -233,7 +244,11 @@ class ClassTable:
     def select(self, names: Iterable[Any]) -> ClassTable:
         """The same description for these classes only, in this order."""
         rows = self.rows(names)
-        return ClassTable(self.names[rows], self.vectors[rows], self.attributes, self.groups)
+        if rows.size == 0 or np.unique(rows).size < rows.size:
+            return ClassTable(self.names[rows], self.vectors[rows])  # which says what is wrong
+        table = object.__new__(ClassTable)
+        table._keep(self.names[rows], self.vectors[rows], self.attributes, self.groups)
+        return table
 
     def drop(self, names: Iterable[Any]) -> ClassTable:
         """The table without these classes."""
@@ -287,8 +302,8 @@ class ClassTable:
     def join(self, *others: ClassTable) -> ClassTable:
         """Descriptions side by side: the columns of several tables, rows matched by name.
 
-        All tables must describe the same classes; the order is that of the first. Groups stay if
-        every table has them, under different names; `beside` makes them.
+        All tables must describe the same classes; the order is that of the first. `beside` keeps
+        the descriptions apart as groups.
         """
         for other in others:
             odd = set(self.names.tolist()) ^ set(other.names.tolist())
@@ -297,8 +312,7 @@ class ClassTable:
                 raise InputError(f"the tables to join describe different classes: {names}")
         tables = [self, *(other.select(self.names) for other in others)]
         vectors = np.hstack([t.vectors for t in tables])
-        groups = joined([t.groups for t in tables])
-        return ClassTable(self.names, vectors, _joined_attributes(tables), groups)
+        return ClassTable(self.names, vectors, _joined_attributes(tables))
 
     def merge(self, other: ClassTable) -> ClassTable:
         """More classes under the same columns; a class in both must have one description."""

@@ -10,9 +10,8 @@ from unseen.datasets.catalogue import CATALOGUE, data_folder, find_benchmark, op
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.digits import digit_splits, load_digits_zero_shot, seven_segments
 from unseen.datasets.folder import examine, read_dataset
-from unseen.datasets.row_files import read_features, read_rows
-from unseen.datasets.synthetic import make_zero_shot
-from unseen.datasets.synthetic_pairs import PairDataset, make_pairs
+from unseen.datasets.row_files import read_rows
+from unseen.datasets.synthetic import PairDataset, make_pairs, make_zero_shot
 from unseen.errors import InputError, listed
 
 EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {
@@ -66,7 +65,6 @@ __all__ = [
     "make_zero_shot",
     "open_dataset",
     "read_dataset",
-    "read_features",
     "read_rows",
     "seven_segments",
 ]

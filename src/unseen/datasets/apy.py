@@ -16,14 +16,14 @@ _PARTS = ("apascal_train.txt", "apascal_test.txt", "ayahoo_test.txt")
 _BOX = 4
 
 
-def read_apy(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
+def read_apy(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     """Read the objects; aPascal classes are seen, aYahoo classes are unseen.
 
     The folder holds three lists of objects, attribute_names.txt and class_names.txt; features are
     in the order of the lines of the three lists, one after another. A class is described by the
     mean of its objects' attributes. Rows of apascal_test.txt are kept for testing seen classes.
     """
-    data = Published(folder, "aPascal / aYahoo", features, outline)
+    data = Published(folder, "aPascal / aYahoo", features)
     attributes = np.array(files.read_lines(data.use("attribute_names.txt")))
     parts = [_objects(data.use(name), attributes.size) for name in _PARTS]
     y = np.concatenate([names for names, _ in parts])

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -17,9 +16,7 @@ from unseen.datasets.feature_file import whole_numbers
 from unseen.datasets.published import NO_ROWS, Published
 from unseen.errors import InputError, counted, listed, naming
 
-Unknown = Literal["mean", "keep"]
 _MAIN = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
-_TUNING = ("train_loc", "val_loc")
 
 
 @dataclass(frozen=True)
@@ -39,50 +36,31 @@ class SplitFile:
 def split_file(data: Published) -> SplitFile | None:
     """The split file of a folder that has one."""
     is_there = data.has("att_splits.mat")
-    return read_att_splits(data.use("att_splits.mat"), data.notes) if is_there else None
+    return read_att_splits(data.use("att_splits.mat")) if is_there else None
 
 
-def read_att_splits(path: Path, notes: list[str]) -> SplitFile:
-    """Read a split file; lists that overlap are refused, or noted where they are for tuning."""
-    content = files.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN, *_TUNING])
+def read_att_splits(path: Path) -> SplitFile:
+    """Read a split file; lists that overlap are refused.
+
+    `original_att` is read where it is there, as `att` is scaled to length 1 per class. `train_loc`
+    and `val_loc` are not: in several copies they hold test rows.
+    """
+    content = files.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN])
     with naming(path):
-        vectors = _descriptions(content, path, notes)
+        vectors = files.pick(content, ("original_att", "att"), path, "class vectors").T
         names = content.get("allclasses_names")
         names = None if names is None else files.mat_strings(names)
         if names is not None and names.size != vectors.shape[0]:
             raise InputError(f"{names.size} class names but {vectors.shape[0]} columns of att")
         rows = {
             name: whole_numbers(files.pick(content, (name,), path, "row numbers"), name) - 1
-            for name in (*_MAIN, *_TUNING)
-            if name in content or name in _MAIN
+            for name in _MAIN
         }
-        _check_lists(rows, notes)
+        _check_lists(rows)
     return SplitFile(path, names, vectors, rows)
 
 
-def _descriptions(content: Mapping[str, np.ndarray], path: Path, notes: list[str]) -> np.ndarray:
-    """One row per class; `original_att` where it is there, as `att` has lost its lengths."""
-    if "original_att" not in content:
-        vectors = np.asarray(files.pick(dict(content), ("att",), path, "class vectors")).T
-        if _is_unit(vectors):
-            notes.append(
-                f"{path.name} has only att, scaled to length 1 per class: raw values are lost"
-            )
-        return vectors
-    raw = np.asarray(content["original_att"]).T
-    scaled = np.asarray(content["att"]).T if "att" in content else None
-    if scaled is not None and _is_unit(scaled) and not _is_unit(raw):
-        notes.append(
-            f"{path.name}: att is scaled to length 1 per class, so the raw original_att is read"
-        )
-    return raw
-
-
-def _is_unit(vectors: np.ndarray) -> bool:
-    return bool(np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6))
-
-
-def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
+def _check_lists(rows: Mapping[str, np.ndarray]) -> None:
     for name, numbers in rows.items():
         if np.unique(numbers).size < numbers.size:
             raise InputError(f"{name} has a row number twice; get the file again")
@@ -93,22 +71,12 @@ def _check_lists(rows: Mapping[str, np.ndarray], notes: list[str]) -> None:
                 f"{first} and {second} have {counted(common.size, 'row')} in common, the first is "
                 f"number {common[0] + 1}: training and test rows must not overlap"
             )
-    tested = np.concatenate([rows["test_seen_loc"], rows["test_unseen_loc"]])
-    for name in _TUNING:
-        leaks = np.intersect1d(rows.get(name, tested[:0]), tested).size
-        if leaks:
-            notes.append(
-                f"{name} holds {counted(leaks, 'row')} of the test lists: tuning on it leaks; it "
-                "is not used, parameters are chosen on trainval_loc alone"
-            )
 
 
-def fill_unknown(
-    vectors: np.ndarray, where: Path, notes: list[str], unknown: Unknown = "mean"
-) -> np.ndarray:
+def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarray:
     """-1 in a table that has no other negative number means unknown: the attribute's mean."""
     is_unknown = vectors == -1
-    if unknown == "keep" or not is_unknown.any() or (vectors[~is_unknown] < 0).any():
+    if not is_unknown.any() or (vectors[~is_unknown] < 0).any():
         return vectors
     known = (~is_unknown).sum(axis=0)
     means = np.where(is_unknown, 0, vectors).sum(axis=0) / np.maximum(known, 1)

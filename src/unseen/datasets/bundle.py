@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from unseen import files
 from unseen.classes import ClassTable
-from unseen.datasets.att_splits import Unknown, fill_unknown
+from unseen.datasets.att_splits import fill_unknown
 from unseen.datasets.class_names import Spellings, names_in_paths
 from unseen.datasets.dataset import Split, ZeroShotDataset, check_features
-from unseen.datasets.feature_file import FeatureRows, stand_in, whole_numbers
+from unseen.datasets.feature_file import FeatureRows, whole_numbers
 from unseen.datasets.published import NO_ROWS, Published, existing_pictures
 from unseen.errors import InputError, counted, listed, naming
 
-_TABLES = {
-    "continuous": ("attributes_continuous", "attributes_binary"),
-    "binary": ("attributes_binary",),
-}
+_TABLES = ("attributes_continuous", "attributes_binary")
 _UNSEEN = "unseen_"
 # The split that a bundle opens with must not hang on the order in which its arrays were stored.
 _FIRST_SPLITS = ("SS", "PS")
@@ -31,7 +26,10 @@ def is_bundle(path: Path) -> bool:
     """Does a file have the class names of a bundle, and descriptions or splits beside them?"""
     if path.suffix != ".npz" or not path.is_file():
         return False
-    names = files.array_names(path)
+    try:
+        names = files.array_names(path)
+    except InputError:  # reported when it is read
+        return False
     if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
         return False
     return any(name.startswith(("attributes_", _UNSEEN)) for name in names)
@@ -46,32 +44,23 @@ def find_bundle(folder: Path) -> Path:
     return found[0]
 
 
-def read_bundle(
-    folder: Path,
-    features: Path | None = None,
-    outline: bool = False,
-    unknown: Unknown = "mean",
-    values: Literal["continuous", "binary"] = "continuous",
-) -> ZeroShotDataset:
+def read_bundle(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     """Read a bundle, on its split SS if it has one, else on the first that it has.
 
-    The folder holds the bundle, with its pictures in `thumbs` or `images`. `unknown` says what
-    becomes of -1, unknown, in the class table: the attribute's mean, or kept. `values` chooses the
-    class table; where there is no continuous one, the binary one is read.
+    The folder holds the bundle, with its pictures in `thumbs` or `images`. Where there is no
+    continuous class table, the binary one is read.
     """
     path = find_bundle(folder) if features is None else features
-    bundle = _Bundle(folder, path, outline)
+    bundle = _Bundle(folder, path)
     with naming(path):
         n_rows = bundle.rows.X.shape[0]
-        table = bundle.table(_TABLES[values], unknown)
+        table = bundle.table()
         labels = bundle.class_numbers("labels", table, n_rows)
         y = table.names[labels]
         images = bundle.strings("files", n_rows)
         if images is not None:
             _check_images(images, y, Spellings(table.names))
         splits = bundle.splits(table, labels)
-        bundle.note_near_names(table, splits)
-        bundle.note_other_sources(table, splits)
     name = f"{folder.resolve().name} {path.stem}"
     return bundle.dataset(name, y, table, splits, existing_pictures(folder, images))
 
@@ -79,15 +68,11 @@ def read_bundle(
 class _Bundle(Published):
     """The arrays of a bundle, each checked when it is asked for."""
 
-    def __init__(self, folder: Path, path: Path, outline: bool) -> None:
-        super().__init__(folder, "a data set in one file", path, outline)
+    def __init__(self, folder: Path, path: Path) -> None:
+        super().__init__(folder, "a data set in one file", path)
         self.notes = [f"read from {path}, a data set in one file"]
         self.use_path(path)
-        shapes = files.shapes(path) if outline else {}
-        wanted = [name for name in shapes if name != "features"] if outline else None
-        self.arrays = files.read_npz(path, wanted)
-        if "features" in shapes:
-            self.arrays["features"] = stand_in(shapes["features"])
+        self.arrays = files.read_npz(path)
 
     @cached_property
     def rows(self) -> FeatureRows:
@@ -111,18 +96,18 @@ class _Bundle(Published):
             raise InputError(f"{name} has {counted(strings.size, 'string')}, {size:,} are expected")
         return strings
 
-    def table(self, wanted: tuple[str, ...], unknown: Unknown) -> ClassTable:
+    def table(self) -> ClassTable:
         names = self.strings("classes")
         if names is None:
             raise InputError("there is no array 'classes' with the names of the classes")
-        vectors = self.array(*wanted, what="class table")
+        vectors = self.array(*_TABLES, what="class table")
         if vectors.ndim != 2 or vectors.shape[0] != names.size or vectors.dtype.kind not in "fiub":
-            what = next(name for name in wanted if name in self.arrays)
+            what = next(name for name in _TABLES if name in self.arrays)
             raise InputError(
                 f"{what} must be numbers, one row for each of the {counted(names.size, 'class')}, "
                 f"not {vectors.dtype} of shape {vectors.shape}"
             )
-        vectors = fill_unknown(vectors, self.features, self.notes, unknown)
+        vectors = fill_unknown(vectors, self.features, self.notes)
         return ClassTable(names, vectors, self.strings("predicates", vectors.shape[1]))
 
     def class_numbers(self, name: str, table: ClassTable, size: int | None = None) -> np.ndarray:
@@ -154,34 +139,6 @@ class _Bundle(Published):
             splits[name] = Split(np.unique(table.names[numbers]), NO_ROWS)
         return splits
 
-    def note_near_names(self, table: ClassTable, splits: Mapping[str, Split]) -> None:
-        """Classes whose images were found under a name that is not quite theirs."""
-        match = self.strings("name_match", table.n_classes)
-        found_as = self.strings("source_classes", table.n_classes)
-        if match is None or (match == "exact").all():
-            return
-        rows = np.flatnonzero(match != "exact")
-        shown = match if found_as is None else found_as
-        names = ", ".join(f"{table.names[row]} ({shown[row]})" for row in rows)
-        self.notes.append(
-            f"{counted(rows.size, 'class')} with images found under a near name: {names}; "
-            f"{_where_unseen(table.names[rows], splits)}"
-        )
-
-    def note_other_sources(self, table: ClassTable, splits: Mapping[str, Split]) -> None:
-        """Classes whose images come from elsewhere than those of most."""
-        source = self.strings("source", table.n_classes)
-        if source is None:
-            return
-        kinds, counts = np.unique(source, return_counts=True)
-        usual = kinds[counts.argmax()]
-        for kind in kinds[kinds != usual]:
-            names = table.names[source == kind]
-            self.notes.append(
-                f"{counted(names.size, 'class')} with images from {kind}, where most have {usual}: "
-                f"{', '.join(names)}; {_where_unseen(names, splits)}"
-            )
-
 
 def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings) -> None:
     """A folder that has the name of a class must hold images of that class."""
@@ -195,10 +152,3 @@ def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings) -> None:
             f"{images[row]} lies in the folder of {named[row].item()!r}; labels and files do not "
             "belong together"
         )
-
-
-def _where_unseen(names: np.ndarray, splits: Mapping[str, Split]) -> str:
-    """Which of these classes each split keeps as unseen, and so tests on."""
-    found = {split: np.intersect1d(names, unseen) for split, (unseen, _) in splits.items()}
-    told = [f"unseen in {split}: {', '.join(some)}" for split, some in found.items() if some.size]
-    return "; ".join(told) or "seen in every split"

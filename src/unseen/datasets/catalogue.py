@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from unseen import files
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import SUFFIXES
-from unseen.datasets.layouts import find_layout, read_layout
+from unseen.datasets.layouts import Layout, find_layout, read_layout
 from unseen.errors import InputError, MissingExtraError, listed
 
 _XLSA17 = (
@@ -142,41 +141,35 @@ def open_benchmark(name: str) -> ZeroShotDataset:
             f"{data_folder()}; put it into a folder {benchmark.folders[0]}{file} there, or set "
             "UNSEEN_DATA to the folder that holds it; 'unseen datasets' says where to get it"
         )
-    return read_entry(path)
+    return read_layout(path, _layout(path))
 
 
-def read_entry(path: Path, outline: bool = False) -> ZeroShotDataset:
-    """The data set in a folder that was found; an outline reads no features."""
+def feature_file(path: Path) -> Path:
+    """The features of the data set in a folder or file that was found; they are not read."""
+    file = _layout(path).find(path) if path.is_dir() else path
+    if file.suffix in (".npz", ".mat"):
+        files.array_names(file)  # a file that is broken says so
+    return file
+
+
+def _layout(path: Path) -> Layout:
     layout = find_layout(path)
     if layout is None:
-        for file in path.glob("*.npz") if path.is_dir() else (path,):
-            files.shapes(file)  # a file that is broken says so
+        for file in path.glob("*") if path.is_dir() else (path,):
+            if file.suffix == ".npz":
+                files.array_names(file)  # as above
         raise InputError(f"{path} is in no layout that is known; docs/datasets.md shows them")
-    return read_layout(path, layout, outline)
+    return layout
 
 
 def has_features(entry: Entry) -> bool:
-    """Can the data set be opened here, features and all? They are not read for the answer."""
+    """Are the features of the data set here?"""
     if entry.path is None:
         return False
     try:
-        read_entry(entry.path, outline=True)
+        return feature_file(entry.path).exists()
     except (InputError, MissingExtraError):
         return False
-    return True
-
-
-def split_file_facts(path: Path) -> dict[str, int]:
-    """What att_splits.mat says by the sizes of its arrays, of a folder that lacks its features."""
-    try:
-        sizes = files.shapes(path / "att_splits.mat")
-    except (InputError, MissingExtraError):
-        return {}
-    lists = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
-    if "att" not in sizes or not all(name in sizes for name in lists):
-        return {}
-    rows = sum(math.prod(sizes[name]) for name in lists)
-    return {"rows": rows, "attributes": sizes["att"][0], "classes": sizes["att"][1]}
 
 
 def find_benchmark(name: str) -> tuple[Benchmark, str] | None:

@@ -30,13 +30,13 @@ from unseen.errors import InputError
 _OTHER_ORDER = ("vgg_fc7",)
 
 
-def read_cub(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
+def read_cub(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     """Read the birds; features are in the order of images.txt.
 
     The folder holds classes.txt, images.txt and image_class_labels.txt, or the folder CUB_200_2011
     with them; att_splits.mat beside them brings the proposed split.
     """
-    data = Published(folder, "Caltech-UCSD Birds 200-2011", features, outline)
+    data = Published(folder, "Caltech-UCSD Birds 200-2011", features)
     text = "CUB_200_2011/" if data.has("CUB_200_2011/classes.txt") else ""
     file = split_file(data)
     classes = data.use(f"{text}classes.txt")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 

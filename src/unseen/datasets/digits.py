@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.datasets.dataset import ZeroShotDataset
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -51,33 +51,24 @@ def _holds_features(path: Path) -> bool:
     if path.suffix == ".npy" or path.stem in ("features", "res101"):
         return path.stem in ("features", "res101")
     try:
-        return any(name in files.shapes(path) for name in _X)
+        return not files.array_names(path).isdisjoint(_X)
     except InputError:  # reported when it is read
         return True
 
 
-def read_feature_file(path: Path, sources: Sources, outline: bool = False) -> FeatureRows:
-    """Features, float16 as float32, from a .npz, .npy, .mat or .txt file, and what it has beside.
-
-    With `outline` the features are zeros that take no memory: labels, splits and sizes are real
-    and nothing large is read.
-    """
+def read_feature_file(path: Path, sources: Sources) -> FeatureRows:
+    """Features from a .npz, .npy, .mat or .txt file, float16 as float32, and what it has beside."""
     sources.use_path(path)
     readers = {".npz": _read_arrays, ".npy": _read_npy, ".mat": _read_arrays, ".txt": _read_awa2}
     if path.suffix not in readers:
         raise InputError(f"{path}: features are a file of kind {', '.join(readers)}")
-    rows = readers[path.suffix](path, sources, outline)
+    rows = readers[path.suffix](path, sources)
     with naming(path):
         check_features(rows.X)
         labels = None if rows.labels is None else whole_numbers(rows.labels, "labels")
     if rows.X.dtype == np.float16:
         rows = rows._replace(X=rows.X.astype(np.float32))
     return rows._replace(labels=labels)
-
-
-def stand_in(shape: tuple[int, ...]) -> np.ndarray:
-    """Zeros that stand for an array of this shape and take no memory."""
-    return np.broadcast_to(np.float32(0), shape)
 
 
 def whole_numbers(values: Any, what: str, first: int = 1) -> np.ndarray:
@@ -95,14 +86,11 @@ def whole_numbers(values: Any, what: str, first: int = 1) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _read_arrays(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+def _read_arrays(path: Path, sources: Sources) -> FeatureRows:
     """MATLAB stores d x N by columns, which is N x d by rows: the transpose is no copy."""
     is_mat = path.suffix == ".mat"
     read = files.read_mat if is_mat else files.read_npz
-    small = [*_LABELS, *_IMAGES, "mean_projected"]
-    arrays: dict[str, Any] = read(path, small if outline else [*small, *_X])
-    if outline:
-        arrays |= {k: stand_in(shape) for k, shape in files.shapes(path).items() if k in _X}
+    arrays: dict[str, Any] = read(path, [*_X, *_LABELS, *_IMAGES, "mean_projected"])
     X, labels = files.pick(arrays, _X, path, "features"), _any(arrays, _LABELS)
     images, mean = _any(arrays, _IMAGES), arrays.get("mean_projected")
     if is_mat and X.ndim == 2 and (labels is None or X.shape[1] == np.size(labels)):
@@ -112,14 +100,14 @@ def _read_arrays(path: Path, sources: Sources, outline: bool) -> FeatureRows:
             f"{path}: features of shape {X.shape[0]} x {X.shape[-1]} for {np.size(labels)} labels; "
             "one column per image is expected"
         )
-    if mean is not None and not outline:
+    if mean is not None:
         # Stored centred; the mean goes back on, so that the rows are as they were measured.
         X = X.astype(np.float32)
         X += np.ravel(mean).astype(np.float32)
     return FeatureRows(X, labels, None if images is None else files.mat_strings(images))
 
 
-def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+def _read_npy(path: Path, sources: Sources) -> FeatureRows:
     X = files.read_npy(path)
     labels = None
     for name in ("labels.npy", "labels.txt"):
@@ -128,16 +116,16 @@ def _read_npy(path: Path, sources: Sources, outline: bool) -> FeatureRows:
             sources.use_path(beside)
             labels = files.read_npy(beside) if beside.suffix == ".npy" else read_numbers(beside)
             break
-    return FeatureRows(stand_in(X.shape) if outline else X, labels)
+    return FeatureRows(X, labels)
 
 
-def _read_awa2(path: Path, sources: Sources, outline: bool) -> FeatureRows:
+def _read_awa2(path: Path, sources: Sources) -> FeatureRows:
     """A line of numbers per image, with the labels and the file names in two more files."""
     folder, stem = path.parent, path.name.removesuffix("features.txt")
     labels = read_numbers(sources.use_path(folder / f"{stem}labels.txt"))
     images = folder / f"{stem}filenames.txt"
     names = files.read_lines(sources.use_path(images)) if images.exists() else None
-    X = stand_in((labels.size, _width(path))) if outline else _read_lines(path, labels.size)
+    X = _read_lines(path, labels.size)
     return FeatureRows(X, labels, None if names is None else np.array(names))
 
 

@@ -13,28 +13,25 @@ import numpy as np
 from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
-from unseen.datasets.label_files import (
-    LABEL_SUFFIXES,
-    ROW_NUMBER_COLUMNS,
-    as_strings,
-    key_columns,
-    read_labels,
-)
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
 from unseen.datasets.oddities import oddities
 from unseen.datasets.row_files import (
     FEATURE_ARRAYS,
     FEATURE_SUFFIXES,
     LABEL_ARRAYS,
+    LABEL_SUFFIXES,
+    ROW_NUMBER_COLUMNS,
     Rows,
+    as_strings,
     by_rows,
     existing,
     part,
     read_feature_rows,
+    read_labels,
 )
 from unseen.datasets.sources import Sources
 from unseen.errors import InputError, counted, listed, naming, nearest
-from unseen.files.tables import TABLE_SUFFIXES, is_numeric
+from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
 
@@ -111,7 +108,7 @@ class _Own:
         self.path, self.findings = path, findings
         self.sources = Sources(path if path.is_dir() else path.parent)
         self.parts: dict[str, Any] = {}
-        self.left_out: tuple[str, ...] = ()
+        self.rows: Rows | None = None
         self.labels_by = ""
 
     def read(self) -> None:
@@ -132,14 +129,15 @@ class _Own:
         X, table = parts.get("X"), parts.get("classes")
         if X is not None and X.ndim == 2:
             found.append(f"features: {X.shape[0]:,} rows of {X.shape[1]:,} numbers ({X.dtype})")
-        if self.left_out:
-            names = listed(self.left_out)
-            found.append(f"column {names} names or numbers the rows and is left out")
-        odd += [
-            f"column {c!r} is used as a feature: it does not hold whole numbers, each once"
-            for c in parts.get("feature_names") or ()
-            if c.casefold() in ROW_NUMBER_COLUMNS
-        ]
+        beside = self.rows.beside if self.rows else {}
+        if beside:
+            found.append(f"column {listed(beside)} names or numbers the rows and is left out")
+            odd += [
+                f"column {c!r} is left out though it holds some values twice; if it is a feature, "
+                "give it another name"
+                for c, cells in beside.items()
+                if c in ROW_NUMBER_COLUMNS and not is_unique(cells)
+            ]
         if "y" in parts:
             size, n_names = parts["y"].size, np.unique(parts["y"]).size
             met = f"by column {self.labels_by!r}" if self.labels_by else "in their order"
@@ -208,8 +206,6 @@ class _Archive(_Own):
 class _Folder(_Own):
     """A file for each part; labels and images may stand beside the features."""
 
-    rows: Rows | None = None
-
     def read_parts(self) -> None:
         self.attempt(self.features, self.labels, self.classes)
         self.attempt(self.unseen, self.test_rows, self.images)
@@ -222,18 +218,10 @@ class _Folder(_Own):
 
     def features(self) -> None:
         path = self.sources.use_path(part(self.path, "features", FEATURE_SUFFIXES))
-        beside = [p for p in (self.path / f"labels{s}" for s in LABEL_SUFFIXES) if p.exists()]
-        keys = key_columns(beside[0] if len(beside) == 1 else None, path)
-        rows = self.rows = read_feature_rows(path, keys=keys)
-        self.findings.odd += [
-            f"column {c!r} is in {beside[0].name} too and taken for the number of each row, not "
-            "for a feature"
-            for c, cells in rows.beside.items()
-            if c.casefold() in keys and c.casefold() not in ROW_NUMBER_COLUMNS and is_numeric(cells)
-        ]
+        rows = self.rows = read_feature_rows(path)
         found = {"X": rows.X, "y": rows.labels, "image_paths": rows.image_paths}
         self.parts |= {name: value for name, value in found.items() if value is not None}
-        self.parts["feature_names"], self.left_out = rows.columns, tuple(rows.beside)
+        self.parts["feature_names"] = rows.columns
 
     def labels(self) -> None:
         path = part(self.path, "labels", LABEL_SUFFIXES, required=False)
@@ -241,9 +229,9 @@ class _Folder(_Own):
             self.use_labels(self.sources.use_path(path))
         # Labels inside a features file that could not be read are not missing.
         elif "y" not in self.parts and ("X" in self.parts or not self.may_hold_labels()):
-            columns = listed(self.left_out)
-            hint = f"; if column {columns} is the class of each row, call it 'label'"
-            part(self.path, "labels", LABEL_SUFFIXES, hint=hint if self.left_out else "")
+            beside = self.rows.beside if self.rows else {}
+            hint = f"; if column {listed(beside)} is the class of each row, call it 'label'"
+            part(self.path, "labels", LABEL_SUFFIXES, hint=hint if beside else "")
         if self.parts.keys() >= {"X", "y"} and self.sources.has("features.mat"):
             self.parts["X"] = by_rows(self.parts["X"], self.parts["y"].size)
 
@@ -255,8 +243,7 @@ class _Folder(_Own):
         odd = self.findings.odd
         if "y" in self.parts:
             odd.append(f"{path.name} is used, the labels inside the features file are not")
-        rows = Rows(np.empty((0, 0))) if self.rows is None else self.rows
-        read = read_labels(path, rows.beside, rows.image_paths)
+        read = read_labels(path, self.rows or Rows(np.empty((0, 0))))
         self.parts["y"], self.labels_by = read.names, read.by
         if read.left:
             odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")

@@ -15,16 +15,14 @@ from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
 from unseen.datasets.sun import read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
-from unseen.errors import naming
+from unseen.errors import InputError, naming
 
 _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """A reader, the files any of which marks its folders, and how to find the feature file.
-
-    A reader takes the folder, the feature file and whether an outline is enough, see `Published`.
-    """
+    """A reader, which takes the folder and the feature file; the files any of which marks its
+    folders; and how to find the feature file."""
 
     read: Callable[..., ZeroShotDataset]
     markers: tuple[str, ...]
@@ -50,8 +48,8 @@ def find_layout(path: Path) -> Layout | None:
     folder = path if path.is_dir() else _folder_of(path)
     if any((folder / f"classes.{suffix}").exists() for suffix in _OWN_CLASSES):
         return None  # a user's own folder
-    if path.suffix == ".npz" and "class_names" in files.array_names(path):
-        return None  # a data set by itself
+    if path.suffix == ".npz" and _is_whole(path):
+        return None
     markers = ((layout, marker) for layout in LAYOUTS for marker in layout.markers)
     found = next((layout for layout, marker in markers if (folder / marker).exists()), None)
     if found is None and path.is_dir() and any(map(is_bundle, path.glob("*.npz"))):
@@ -59,21 +57,29 @@ def find_layout(path: Path) -> Layout | None:
     return found
 
 
-def read_layout(path: Path, layout: Layout, outline: bool = False) -> ZeroShotDataset:
+def read_layout(path: Path, layout: Layout) -> ZeroShotDataset:
     """Read a folder, or one feature file of it, in a layout that was found before."""
     folder = path if path.is_dir() else _folder_of(path)
     with naming(folder):
         features = layout.find(folder) if path.is_dir() else path
         # Features in a .mat file come from the same archive as the split file and share its order.
         if features.suffix == ".mat" and (folder / "att_splits.mat").exists():
-            return read_xlsa17(folder, features, outline)
-        return layout.read(folder, features, outline)
+            return read_xlsa17(folder, features)
+        return layout.read(folder, features)
 
 
 def _folder_of(features: Path) -> Path:
     """The data set's folder; features of AWA2 lie two folders deeper."""
     is_deep = features.as_posix().endswith(AWA2_FEATURES)
     return features.parents[2] if is_deep else features.parent
+
+
+def _is_whole(archive: Path) -> bool:
+    """Is it a user's data set by itself? One that cannot be read is not."""
+    try:
+        return "class_names" in files.array_names(archive)
+    except InputError:
+        return False
 
 
 def is_feature_file(path: Path) -> bool:

@@ -22,28 +22,13 @@ def oddities(data: ZeroShotDataset) -> list[str]:
             "only one unseen class: every prediction among it alone is right, so accuracy says "
             "nothing"
         )
-    odd += _without_rows(data)
     odd += _scales(data)
     vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
     if len(vectors) < data.classes.n_classes:
         twin = vectors[counts.argmax()]
         twins = data.classes.names[(data.classes.vectors == twin).all(axis=1)]
         odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
-    names, rows = np.unique(data.y[data.train_rows], return_counts=True)
-    if (rows < 3).any():
-        odd.append(f"fewer than three training rows: {listed(names[rows < 3].tolist())}")
     return odd
-
-
-def _without_rows(data: ZeroShotDataset) -> list[str]:
-    """Classes that predictions may name and that no row measures, where others are measured."""
-    names = np.setdiff1d(data.classes.names, data.y).tolist()
-    if not names or data.unseen_rows.size == 0:
-        return []
-    return [
-        f"no rows of {listed(names)}: 'predict' may name "
-        f"{'it' if len(names) == 1 else 'them'}, 'evaluate' has nothing to measure by"
-    ]
 
 
 def _scales(data: ZeroShotDataset) -> list[str]:

@@ -28,21 +28,16 @@ class Published(Sources):
     folder : where its files lie.
     what : what it is called in the first note.
     features : the feature file, if the folder has more than one.
-    outline : do not read the features, only what describes them; an outline has no digests
-        either, as they read every byte.
     """
 
-    def __init__(
-        self, folder: Path, what: str, features: Path | None = None, outline: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, what: str, features: Path | None = None) -> None:
         super().__init__(folder)
         self.notes = [f"read from {folder}, {what}"]
         self.features = find_features(folder) if features is None else features
-        self.outline = outline
 
     @cached_property
     def rows(self) -> FeatureRows:
-        return read_feature_file(self.features, self, self.outline)
+        return read_feature_file(self.features, self)
 
     def dataset(
         self,
@@ -69,7 +64,7 @@ class Published(Sources):
                 notes=tuple(self.notes),
                 splits=splits,
                 split=active,
-                sources={} if self.outline else self.digests(),
+                sources=self.digests(),
             )
 
 

@@ -13,20 +13,16 @@ import numpy as np
 from unseen import files
 from unseen.datasets.bundle import is_bundle
 from unseen.datasets.dataset import check_features, check_finite, in_order
-from unseen.datasets.label_files import (
-    IMAGE_COLUMNS,
-    LABEL_SUFFIXES,
-    ROW_NUMBER_COLUMNS,
-    as_strings,
-    key_columns,
-    read_labels,
-)
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, listed, naming
-from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Table, read_table
+from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, column_names, is_unique, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
+LABEL_SUFFIXES = (".txt", ".npy", *TABLE_SUFFIXES)
 FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
+IMAGE_COLUMNS = ("image", "image_path")
+# Columns that name or number the rows: no features, and what labels are matched by.
+ROW_NUMBER_COLUMNS = ("id", "index", "row")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
@@ -44,11 +40,6 @@ class Rows(NamedTuple):
     columns: tuple[str, ...] | None = None
     beside: Mapping[str, np.ndarray] = MappingProxyType({})
     unused: tuple[str, ...] = ()
-
-
-def read_features(path: str | os.PathLike[str], n_columns: int | None = None) -> np.ndarray:
-    """Rows to predict: a feature file, or the features of a data set; `n_columns` are expected."""
-    return read_rows(path, n_columns).X
 
 
 def read_rows(
@@ -69,7 +60,7 @@ def read_rows(
         return Rows(data.X, data.y, data.image_paths)
     file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
     labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
-    rows = read_feature_rows(file, names, key_columns(labels_file, file))
+    rows = read_feature_rows(file, names)
     if names is not None and rows.columns is not None:
         unused = tuple(c for c in rows.columns if c not in names)
         X = in_order(rows.X, rows.columns, names, file)
@@ -81,8 +72,7 @@ def read_rows(
     with naming(file):
         check_finite(rows.X, rows.columns)
     if labels_file is not None:
-        labels = read_labels(labels_file, rows.beside, rows.image_paths)
-        rows = rows._replace(labels=labels.names)
+        rows = rows._replace(labels=read_labels(labels_file, rows).names)
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
@@ -121,21 +111,19 @@ def part(
     return found[0] if found else None
 
 
-def read_feature_rows(
-    path: Path, names: tuple[str, ...] | None = None, keys: tuple[str, ...] = ()
-) -> Rows:
+def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:
     """Features, with labels and image paths where the file has them too.
 
     A column of a table that numbers the rows is no feature, unless it is among the `names` that a
-    model was trained on; nor are `keys`, by which labels in another file tell the rows.
+    model was trained on.
     """
-    rows = _read_arrays(path, names, keys)
+    rows = _read_arrays(path, names)
     with naming(path):
         check_features(rows.X)
     return rows
 
 
-def _read_arrays(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...]) -> Rows:
+def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
@@ -143,9 +131,11 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...
     if path.suffix == ".npy":
         return Rows(files.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
-        table = _read_feature_table(path, names, keys)
-        labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, IMAGE_COLUMNS)
+        trained_on = {name.casefold() for name in names or ()}
         known = LABEL_COLUMNS + IMAGE_COLUMNS
+        # Numbers of rows are read as text: floating point would not keep all of their digits.
+        table = read_table(path, (*known, *(n for n in ROW_NUMBER_COLUMNS if n not in trained_on)))
+        labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, IMAGE_COLUMNS)
         beside = {c: cells for c, cells in table.text.items() if c not in known}
         return Rows(table.numbers, labels, images, table.columns, beside)
     if path.suffix == ".mat":
@@ -163,21 +153,111 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...
     return Rows(X, labels, images)
 
 
-def _read_feature_table(path: Path, names: tuple[str, ...] | None, keys: tuple[str, ...]) -> Table:
-    """Numbers of rows are read as text: floating point would not keep all of their digits."""
-    text = LABEL_COLUMNS + IMAGE_COLUMNS
-    if names is None:
-        return read_table(path, text + keys, row_numbers=ROW_NUMBER_COLUMNS)
-    known = {name.casefold() for name in names}
-    others = tuple(n for n in ROW_NUMBER_COLUMNS + keys if n not in known)
-    return read_table(path, text + others, row_numbers=others)
-
-
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
     """Features of a .mat file, where an instance is often a column, with one row per instance."""
     is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
     return X.T if is_by_columns else X
 
 
-def _first(columns: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _first(columns: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((columns[n] for n in names if n in columns), None)
+
+
+# -- labels in a file of their own --------------------------------------------------------------
+
+
+class Labels(NamedTuple):
+    """The name of the class of each row.
+
+    by : the column that rows were matched by; "" if they were taken in their order.
+    left : how many names match no row.
+    unused : columns that name or number rows, but that the features lack.
+    """
+
+    names: np.ndarray
+    by: str = ""
+    left: int = 0
+    unused: tuple[str, ...] = ()
+
+
+def read_labels(path: Path, rows: Rows) -> Labels:
+    """Labels in the order of the rows, matched by a column that names or numbers rows in both
+    files, else taken in their order."""
+    if path.suffix == ".txt":
+        return Labels(np.array(files.read_lines(path)))
+    if path.suffix == ".npy":
+        return Labels(as_strings(files.read_npy(path)))
+    names = tuple(name.casefold() for name in column_names(path))
+    table = read_table(path, (*names, "index")).text
+    label = _label_column(table, path)
+    images = {} if rows.image_paths is None else {"image": rows.image_paths}
+    wanted, keys = _keys({**rows.beside, **images}), _keys(table)
+    shared = [c for c in keys if c in wanted and c != label]
+    if shared:
+        unique = [c for c in shared if is_unique(keys[c]) and is_unique(wanted[c])]
+        column = (unique or shared)[0]
+        places = _places(wanted[column], keys[column], f"{path}, column {column!r}")
+        left = table[label].size - places.size
+        return Labels(table[label][places], column if unique else "", left)
+    others = {c.casefold() for c in (*rows.beside, *(rows.columns or ()))}
+    both = [c for c in table if c in others and c != label]
+    if both:
+        raise InputError(
+            f"{path}: column {both[0]!r} is in the features too; call it 'id' in both files if it "
+            "tells the rows, else take it out of the labels"
+        )
+    return Labels(table[label], unused=tuple(c for c in keys if c != label and _tells(keys[c])))
+
+
+def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
+    known = [c for c in LABEL_COLUMNS if c in table]
+    others = [c for c in table if c not in ("", *IMAGE_COLUMNS, *ROW_NUMBER_COLUMNS)]
+    found = known[:1] or (list(table) if len(table) == 1 else others)
+    if len(found) != 1:
+        raise InputError(
+            f"{path} has columns {listed(table)}: call the one with the class of each row 'label'"
+        )
+    return found[0]
+
+
+def _keys(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns that name or number rows, under one name each."""
+    folded = {c.casefold(): cells for c, cells in columns.items()}
+    keys = {"image": _first(folded, IMAGE_COLUMNS)}
+    keys |= {c: folded.get(c) for c in ROW_NUMBER_COLUMNS}
+    return {c: cells for c, cells in keys.items() if cells is not None}
+
+
+def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
+    """At which places of `there` the `wanted` stand."""
+    if np.array_equal(wanted, there):
+        return np.arange(there.size)
+    if not (is_unique(there) and is_unique(wanted)):
+        raise InputError(
+            f"{where} is not the same as in the features, and rows cannot be matched by it, for it "
+            "holds some names twice"
+        )
+    place = {name: number for number, name in enumerate(there.tolist())}
+    missing = next((name for name in wanted.tolist() if name not in place), None)
+    if missing is not None:
+        raise InputError(f"{where} has no {missing!r}, which the features have")
+    return np.array([place[name] for name in wanted.tolist()], dtype=np.intp)
+
+
+def _tells(cells: np.ndarray) -> bool:
+    """Whether a column names rows, other than by counting them from the first on."""
+    counts = (np.arange(start, start + cells.size).astype(str) for start in (0, 1))
+    return is_unique(cells) and not any(np.array_equal(cells, count) for count in counts)
+
+
+def as_strings(labels: Any) -> np.ndarray:
+    """Names from a file, always strings: a text file cannot tell 3 from "3"."""
+    labels = np.ravel(np.asarray(labels))
+    if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.round(labels))):
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind == "S":
+        try:
+            return np.char.decode(labels, "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
+    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)

@@ -30,14 +30,14 @@ ORIGINAL_UNSEEN = (
 _N_CLASSES = 717
 
 
-def read_sun(folder: Path, features: Path | None = None, outline: bool = False) -> ZeroShotDataset:
+def read_sun(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     """Read the scenes; a class is described by the mean of its images' attributes.
 
     The folder holds images.mat, attributes.mat and attributeLabels_continuous.mat; features are in
     the order of images.mat. The classes of testclasses.txt, if it is there, are unseen in place of
     the ten of the original protocol.
     """
-    data = Published(folder, "SUN Attribute", features, outline)
+    data = Published(folder, "SUN Attribute", features)
     images = files.mat_strings(_variable(data.use("images.mat"), "images"))
     attributes = files.mat_strings(_variable(data.use("attributes.mat"), "attributes"))
     per_image = data.use("attributeLabels_continuous.mat")

@@ -1,17 +1,15 @@
-"""A synthetic zero-shot problem of any size with a known cause: factors shared by both domains."""
+"""Synthetic problems with a known cause: factors that classes and rows, or pairs, share."""
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
 
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError
-from unseen.files import writing
-from unseen.rows.blocks import row_blocks
 
 
 def make_zero_shot(
@@ -24,29 +22,21 @@ def make_zero_shot(
     *,
     noise: float = 0.5,
     table_noise: float = 0.0,
-    class_similarity: float = 0.0,
     random_state: int = 0,
     dtype: type = np.float32,
-    out: str | os.PathLike[str] | None = None,
 ) -> ZeroShotDataset:
     """Rows and class table driven by the same latent factors.
 
-        f_c = √ρ g + √(1-ρ) e_c              factors of class c
-        s_c = A f_c + τ ε                    its line in the class table
+        s_c = A f_c + τ ε                    the line of class c in the class table
         x   = P (f_c + σ ε') + σ ε''         a row of the class
 
-    with Gaussian g, e, ε, A and P. Each class has a random stream of its own and its rows draw from
-    it in turn, block by block, so the result depends on neither block size nor memory.
+    with Gaussian factors f, noise ε, A and P. Each class has a random stream of its own and its
+    rows draw from it in turn, so more rows per class leave the first ones as they are.
 
     Parameters
     ----------
     noise, table_noise : σ and τ; without noise every row of a class is the same.
-    class_similarity : ρ in [0, 1): how much all classes have in common.
-    out : a .npy file to hold the rows; X is then a read-only memory map of it, and at no time are
-        more than a few blocks of rows in memory.
     """
-    if not 0 <= class_similarity < 1:
-        raise InputError(f"class_similarity must be in [0, 1), not {class_similarity}")
     sizes = {
         "n_seen": n_seen,
         "rows_per_class": rows_per_class,
@@ -59,39 +49,112 @@ def make_zero_shot(
             raise InputError(f"{name} must be at least {least}, not {size}")
     n_classes = n_seen + n_unseen
     shared = np.random.default_rng(random_state)
-    factors = np.sqrt(class_similarity) * shared.standard_normal(n_factors) + np.sqrt(
-        1 - class_similarity
-    ) * shared.standard_normal((n_classes, n_factors))
+    # The first line belongs to no class; it keeps the data of a seed what they have always been.
+    factors = shared.standard_normal((1 + n_classes, n_factors))[1:]
     A = shared.standard_normal((n_factors, n_attributes)) / np.sqrt(n_factors)
     P = shared.standard_normal((n_factors, n_features)) / np.sqrt(n_factors)
     table = factors @ A + table_noise * shared.standard_normal((n_classes, n_attributes))
     names = np.array([f"class {c:0{len(str(n_classes - 1))}d}" for c in range(n_classes)])
-    shape = (n_classes * rows_per_class, n_features)
-
-    def fill(X: np.ndarray) -> None:
-        for c, factor in enumerate(factors):
-            stream = np.random.default_rng([random_state, c])
-            of_class = X[c * rows_per_class : (c + 1) * rows_per_class]
-            for rows in row_blocks(rows_per_class, 8 * (n_factors + n_features)):
-                size = (rows.stop - rows.start, n_factors + n_features)
-                random = noise * stream.standard_normal(size)
-                of_class[rows] = (factor + random[:, :n_factors]) @ P + random[:, n_factors:]
-
-    if out is None:
-        X = np.empty(shape, dtype=dtype)
-        fill(X)
-    else:
-        with writing(out) as temporary:
-            X = open_memmap(temporary, mode="w+", dtype=np.dtype(dtype), shape=shape)
-            fill(X)
-            X.flush()
-            del X  # closed before it is renamed
-        X = np.load(out, mmap_mode="r")
+    X = np.empty((n_classes, rows_per_class, n_features), dtype=dtype)
+    for c, factor in enumerate(factors):
+        stream = np.random.default_rng([random_state, c])
+        random = noise * stream.standard_normal((rows_per_class, n_factors + n_features))
+        X[c] = (factor + random[:, :n_factors]) @ P + random[:, n_factors:]
     return ZeroShotDataset(
         name="synthetic",
-        X=X,
+        X=X.reshape(-1, n_features),
         y=np.repeat(names, rows_per_class),
         classes=ClassTable(names, table),
         unseen=names[n_seen:],
         notes=(f"synthetic, {n_factors} shared factors, random_state {random_state}",),
     )
+
+
+# -- pairs ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairDataset:
+    """Sources S (C x d_s), targets X (N x d_t) and labels Y (N x C) of +1, -1 and 0 = unknown.
+
+    `probabilities(S, X)` is what nobody can know of real data: the true p(+1 | x_s, x_t).
+    """
+
+    S: np.ndarray
+    X: np.ndarray
+    Y: np.ndarray
+    link: np.ndarray
+    offset: float
+
+    def probabilities(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """p(+1 | x_s, x_t) = σ(x_s' G x_t + c) of all pairs, N' x C'.
+
+        No score ranks pairs better than this one, so its measures are the ceiling of all methods.
+        """
+        from scipy.special import expit
+
+        return expit(X @ (S @ self.link).T + self.offset)
+
+
+def make_pairs(
+    n_sources: int = 60,
+    n_targets: int = 300,
+    n_source_features: int = 30,
+    n_target_features: int = 60,
+    n_factors: int = 6,
+    *,
+    sharpness: float = 4.0,
+    positives: float = 0.15,
+    known: float = 0.5,
+    noise: float = 0.7,
+    random_state: int = 0,
+) -> PairDataset:
+    """Sources and targets that match by chance, the more so the better their factors agree.
+
+        x_s = A'f + σ ε,  x_t = P'g + σ ε'         ε ⊥ A, ε' ⊥ P
+        p(y = +1) = σ(α f'M g / std + c)
+
+    with Gaussian f, g, M, ε and ε', and orthonormal A and P. The noise lies across the factors, so
+    the vectors tell all there is to know of p, to anyone who finds where to look.
+
+    Parameters
+    ----------
+    sharpness : α; the larger, the less chance there is in the labels.
+    positives : share of pairs that match, which sets c.
+    known : share of pairs whose label is given; the others are 0.
+    noise : σ.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
+    sizes = {"n_sources": n_sources, "n_targets": n_targets, "n_factors": n_factors}
+    for name, size in sizes.items():
+        if size < 1:
+            raise InputError(f"{name} must be at least 1, not {size}")
+    for name, width in (("source", n_source_features), ("target", n_target_features)):
+        if width < n_factors:
+            raise InputError(f"n_{name}_features must be at least n_factors, {n_factors}")
+    for name, share in (("positives", positives), ("known", known)):
+        if not 0 < share <= 1 or (name == "positives" and share == 1):
+            raise InputError(f"{name} must be a share between 0 and 1, not {share}")
+    rng = np.random.default_rng(random_state)
+    A, S = _domain(rng, n_sources, n_source_features, n_factors, noise)
+    P, X = _domain(rng, n_targets, n_target_features, n_factors, noise)
+    M = rng.standard_normal((n_factors, n_factors))
+    strength = X @ (S @ A.T @ M @ P).T
+    scale = sharpness / strength.std()
+    offset: Any = brentq(lambda c: expit(scale * strength + c).mean() - positives, -1e3, 1e3)
+    chances = expit(scale * strength + offset)
+    Y = np.where(rng.random(chances.shape) < chances, 1, -1).astype(np.int8)
+    Y[rng.random(Y.shape) >= known] = 0
+    return PairDataset(S, X, Y, scale * (A.T @ M @ P), float(offset))
+
+
+def _domain(
+    rng: np.random.Generator, n: int, width: int, n_factors: int, noise: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Directions of the factors (k x d) and vectors (n x d)."""
+    A = np.linalg.qr(rng.standard_normal((width, n_factors)))[0].T
+    across = noise * rng.standard_normal((n, width))
+    across -= (across @ A.T) @ A
+    return A, rng.standard_normal((n, n_factors)) @ A + across

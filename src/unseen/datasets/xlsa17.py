@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.datasets.att_splits import Unknown, exact_split, fill_unknown, read_att_splits
+from unseen.datasets.att_splits import exact_split, fill_unknown, read_att_splits
 from unseen.datasets.class_names import Spellings, names_in_paths, read_numbered, settle_labels
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
@@ -15,20 +15,18 @@ from unseen.datasets.sun import sun_original
 from unseen.errors import InputError
 
 
-def read_xlsa17(
-    folder: Path, features: Path | None = None, outline: bool = False, unknown: Unknown = "mean"
-) -> ZeroShotDataset:
+def read_xlsa17(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     """Read a folder of the benchmark of Xian et al., on its proposed split.
 
-    The folder holds att_splits.mat and, unless `features` names another file, res101.mat. `unknown`
-    says what becomes of -1, unknown, in the class table: the attribute's mean, or kept.
+    The folder holds att_splits.mat and, unless `features` names another file, res101.mat. An
+    attribute of -1, unknown, becomes the mean of the attribute.
     """
-    data = Published(folder, "the layout of Xian et al.", features, outline)
+    data = Published(folder, "the layout of Xian et al.", features)
     path, rows, notes = data.features, data.rows, data.notes
     if rows.labels is None:
         raise InputError(f"{path} has no labels: a vector 'labels' counted from 1 is needed")
-    splits = read_att_splits(data.use("att_splits.mat"), notes)
-    vectors = fill_unknown(splits.vectors, splits.path, notes, unknown)
+    splits = read_att_splits(data.use("att_splits.mat"))
+    vectors = fill_unknown(splits.vectors, splits.path, notes)
     names = splits.names
     if names is None:
         names = np.array([str(k + 1) for k in range(vectors.shape[0])])

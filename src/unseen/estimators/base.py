@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators.calibration import learn_seen_penalty
 from unseen.inference.relative import relative_scores
@@ -395,7 +395,7 @@ def _as_labels(y: Any, n_rows: int) -> np.ndarray:
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    labels = as_names(y, "labels")
+    labels = y if y.dtype.kind in "Ubiuf" else as_names(y, "labels")
     check_classification_targets(labels)
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.groups import Group
+from unseen.classes.checks import Group
 from unseen.errors import InputError, listed
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.metrics import per_class_accuracy

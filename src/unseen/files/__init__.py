@@ -11,7 +11,6 @@ from unseen.files.reading import (
     read_npy,
     read_npz,
     sha256,
-    shapes,
     whole,
 )
 from unseen.files.writing import writing
@@ -27,7 +26,6 @@ __all__ = [
     "read_npy",
     "read_npz",
     "sha256",
-    "shapes",
     "whole",
     "writing",
 ]

@@ -146,43 +146,19 @@ def _mat73_value(file: Any, node: Any) -> np.ndarray:
     return np.array(["".join(map(chr, np.ravel(file[ref][()]))) for ref in np.ravel(array)])
 
 
-def shapes(path: str | os.PathLike[str]) -> dict[str, tuple[int, ...]]:
-    """The arrays in a .npy, .npz or .mat file with their shapes; the arrays are not read.
-
-    The one array of a .npy file has the name "".
-    """
+def array_names(path: str | os.PathLike[str]) -> set[str]:
+    """What the arrays in a .npz or .mat file are called; the arrays are not read."""
     path = checked_path(path)
-    if path.suffix == ".npy":
-        return {"": read_npy(path).shape}
     if path.suffix == ".npz":
-        return _npz_shapes(path)
+        with whole(path, ".npz"), zipfile.ZipFile(path) as archive:
+            return {member.removesuffix(".npy") for member in archive.namelist()}
     if _is_mat73(path):
         with _mat73(path) as file:
-            return {k: tuple(reversed(file[k].shape)) for k in _variables(file)}
+            return set(_variables(file))
     import scipy.io
 
     with whole(path, ".mat"):
-        return {name: tuple(shape) for name, shape, _ in scipy.io.whosmat(path)}
-
-
-def array_names(path: Path) -> set[str]:
-    """What the arrays in a .npz or .mat file are called; none if the file cannot be read."""
-    try:
-        return set(shapes(path))
-    except InputError:
-        return set()
-
-
-def _npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    form = np.lib.format
-    readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
-    found = {}
-    with whole(path, ".npz"), zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            with archive.open(member) as file:
-                shape, *_ = readers[form.read_magic(file)](file)
-                found[member.removesuffix(".npy")] = shape
-    return found
+        return {name for name, *_ in scipy.io.whosmat(path)}
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

@@ -38,17 +38,15 @@ def read_table(
     path: str | os.PathLike[str],
     text: tuple[str, ...] = (),
     first_is_text: bool = False,
-    row_numbers: tuple[str, ...] = (),
 ) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
     The columns named in `text`, in upper or lower case, are text; the first column too, if
-    `first_is_text` or if it does not hold numbers; and those named in `row_numbers` if they hold
-    whole numbers, each once. Every other cell must be a number.
+    `first_is_text` or if it does not hold numbers. Every other cell must be a number.
     """
     path = checked_path(path)
     read = _read_parquet if path.suffix == ".parquet" else _read_delimited
-    return read(path, text, first_is_text, row_numbers)
+    return read(path, text, first_is_text)
 
 
 def column_names(path: Path) -> list[str]:
@@ -82,17 +80,14 @@ def _header(lines: Iterator[list[str]]) -> list[str]:
     return [cell.strip() for cell in next(lines, [])]
 
 
-def _read_delimited(
-    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
-) -> Table:
-    """One pass over the lines; columns that may number the rows are read as numbers and as text."""
+def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
     with _lines(path) as lines:
         header, first = _head(path, lines)
         _check_different(path, header, text)
         begins_with_text = first_is_text or not _is_number(first[0])
         names = [column.casefold() for column in header]
         numbers = [i for i, c in enumerate(names) if c not in text and (i or not begins_with_text)]
-        words = [i for i, c in enumerate(names) if i not in numbers or c in row_numbers]
+        words = [i for i in range(len(names)) if i not in numbers]
         _check_named(path, header, numbers)
         values, cells = array("d"), []
         for line in chain([first], filter(None, lines)):
@@ -108,13 +103,10 @@ def _read_delimited(
     columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
     if begins_with_text and not first_is_text and names[0] not in text:
         _check_no_number(path, header[0], columns[0])
-    are_numbers = [i not in columns or not number_rows(columns[i]) for i in numbers]
-    X = np.asarray(values).reshape(len(cells), len(numbers))
-    kept = [i for i, is_number in zip(numbers, are_numbers, strict=True) if is_number]
     return Table(
-        columns=tuple(header[i] for i in kept),
-        numbers=X if len(kept) == len(numbers) else X[:, are_numbers],
-        text={_key(header[i], text): found for i, found in columns.items() if i not in kept},
+        columns=tuple(header[i] for i in numbers),
+        numbers=np.asarray(values).reshape(len(cells), len(numbers)),
+        text={_key(header[i], text): found for i, found in columns.items()},
     )
 
 
@@ -201,17 +193,14 @@ def _parquet_frame(path: Path) -> Any:
     return frame
 
 
-def _read_parquet(
-    path: Path, text: tuple[str, ...], first_is_text: bool, row_numbers: tuple[str, ...]
-) -> Table:
+def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
     frame = _parquet_frame(path)
     header = frame.columns = [str(column) for column in frame.columns]
     _check_different(path, header, text)
     words, numbers = [], []
     for place, column in enumerate(header):
         name, cells = column.casefold(), frame[column]
-        is_text = name in text or (place == 0 and (first_is_text or _holds_words(cells)))
-        if is_text or (name in row_numbers and number_rows(cells.to_numpy(str))):
+        if name in text or (place == 0 and (first_is_text or _holds_words(cells))):
             words.append(column)
         elif _holds_words(cells):
             hint = _label_hint(header, text)
@@ -225,7 +214,7 @@ def _read_parquet(
     # An index that is no plain count identifies the rows: frames that were shuffled keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
-    if "index" in row_numbers and "index" not in header and number_rows(index) and not counts:
+    if "index" in text and "index" not in header and is_unique(index) and not counts:
         found["index"] = index
     return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), found)
 
@@ -257,16 +246,6 @@ def _check_different(path: Path, header: Iterable[str], text: tuple[str, ...]) -
         raise InputError(
             f"{path} has {counts[twice]} columns called {twice!r}: give each a name of its own"
         )
-
-
-def number_rows(cells: np.ndarray) -> bool:
-    """Whether these are whole numbers, each there once."""
-    return all(map(str.isdecimal, cells.tolist())) and is_unique(cells)
-
-
-def is_numeric(cells: np.ndarray) -> bool:
-    """Whether these are all numbers, or empty."""
-    return all(map(_is_number, filter(None, cells.tolist())))
 
 
 def is_unique(cells: np.ndarray) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 import unseen
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks
 from unseen.storage import tensors

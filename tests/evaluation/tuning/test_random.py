@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +14,6 @@ from scipy.stats import loguniform, randint, uniform
 from tests.evaluation.tuning.spies import SMALL, Counted, Spy
 from unseen import ESZSL, JLSE, KernelJLSE, tune
 from unseen.classes import ClassHoldout
-from unseen.evaluation.tuning import Range, Trial
-from unseen.evaluation.tuning.results import effects_of
 from unseen.evaluation.tuning.settings import described, is_range, settings_of
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import DataFit
@@ -140,7 +136,6 @@ def test_jlse_is_tuned_by_drawn_settings(data: Any) -> None:
         Counted(**SMALL), X, y, data.classes, protocol="paper", n_settings=4, cv=ClassHoldout(2, 2)
     )
     assert found.n_fits + 1 == Counted.n_fits == 4 * 2 + 1
-    assert found.drawn == {k for k, v in JLSE.paper_grid().items() if is_range(v)}
     assert found.default.n_splits == 2
     assert found.default.parameters["n_target_atoms"] == SMALL["n_target_atoms"]
 
@@ -182,33 +177,3 @@ def test_a_search_that_was_stopped_goes_on_to_the_same_result(data: Any, tmp_pat
     rest = tune(ESZSL(), X, y, data.classes, **kept)
     assert rest.trials == whole.trials
     assert rest.n_fits == whole.n_fits
-
-
-# -- what each parameter did --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [6, 7, 23, 40])
-def test_drawn_values_are_put_into_five_ranges(n: int) -> None:
-    rng = np.random.default_rng(n)
-    trials = [
-        Trial({"a": float(v), "b": k % 2}, (rng.random(),)) for k, v in enumerate(rng.random(n))
-    ]
-    effects = effects_of(trials, {"a"})["a"]
-    assert len(effects) == 5
-    assert sum(e.n_settings for e in effects) == n
-    assert max(e.n_settings for e in effects) - min(e.n_settings for e in effects) <= 1
-    assert max(e.best for e in effects) == max(t.mean for t in trials)
-    for t in trials:
-        assert sum(e.holds(t.parameters["a"]) for e in effects) == 1
-    for before, after in itertools.pairwise(effects):
-        assert before.value.high < after.value.low
-
-
-def test_few_drawn_values_and_lists_stand_by_themselves() -> None:
-    trials = [Trial({"a": k / 10, "b": k, "c": None if k else DataFit()}, (0.5,)) for k in range(5)]
-    effects = effects_of(trials, {"a"})
-    assert [e.value for e in effects["a"]] == [0.0, 0.1, 0.2, 0.3, 0.4]
-    assert [e.value for e in effects["b"]] == [0, 1, 2, 3, 4]
-    assert [e.n_settings for e in effects["c"]] == [1, 4]
-    assert effects["c"][0].holds(DataFit())
-    assert str(Range(0.25, 0.5)) == "0.25 to 0.5"

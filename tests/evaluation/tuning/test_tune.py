@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from tests.evaluation.tuning.spies import GRID, Spy, Uneven
 from unseen import ESZSL, ClassTable, InputError, tune
 from unseen.classes import ClassHoldout
-from unseen.evaluation.tuning import Trial, Tuning
+from unseen.evaluation.tuning import Trial
 from unseen.evaluation.tuning.progress import Progress, describe, reporter
 from unseen.rows import RowScaler
 
@@ -183,27 +183,6 @@ def test_the_protocol_of_the_paper_holds_out_two_classes(data: Any) -> None:
     plain = tune(ESZSL(), X, y, data.classes, cv=ClassHoldout(2, 5))
     assert paper.trials == plain.trials
     assert (paper.strategy, paper.n_fits) == ("halving", 61)
-
-
-# -- what each parameter did --------------------------------------------------------------------
-
-
-def test_effects_compare_on_splits_that_all_settings_have() -> None:
-    trials = (
-        Trial({"a": 10, "b": "x"}, (0.4, 0.9)),
-        Trial({"a": 2, "b": "x"}, (0.5,)),
-        Trial({"a": 10, "b": "auto"}, (0.2,)),
-        Trial({"a": 2, "b": 0.5}),
-        Trial({"a": 3, "b": 0.5}, (0.1,), error="ValueError: no"),
-    )
-    tuning = Tuning(
-        trials, trials[0], "per_class_accuracy", ESZSL(), "halving", 2, 5, 3.0, 3.5, False
-    )
-    assert tuning.n_tried == 4
-    effects = tuning.effects()
-    assert list(effects) == ["a", "b"]
-    assert effects["a"] == [(2, 1, 0.5, 0.5), (10, 2, pytest.approx(0.3), 0.4)]
-    assert effects["b"] == [("auto", 1, 0.2, 0.2), ("x", 2, pytest.approx(0.45), 0.5)]
 
 
 # -- tune: what goes wrong ----------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import Json
 from unseen.apps.cli.output import say, show, show_json
 from unseen.datasets import EMBEDDED, ZeroShotDataset, data_folder
-from unseen.datasets.catalogue import CATALOGUE, Entry, entries, read_entry, split_file_facts
+from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.errors import InputError
 
 
@@ -31,7 +32,7 @@ def datasets(json: Json = False, config: Config = None) -> None:
 
 
 def _published(entry: Entry) -> dict[str, Any]:
-    """All that is known of a published data set; what is on disk is read but for its features."""
+    """All that is known of a published data set, and where its features are."""
     benchmark = entry.benchmark
     known = {
         "what": benchmark.what,
@@ -39,18 +40,14 @@ def _published(entry: Entry) -> dict[str, Any]:
         "home": benchmark.home,
         "get": benchmark.get,
         "path": None if entry.path is None else str(entry.path),
+        "features": None,
     }
-    found: dict[str, Any] = {"present": False, "facts": None, "splits": {}, "notes": []}
     if entry.path is None:
-        return known | found
+        return known
     try:
-        dataset = read_entry(entry.path, outline=True)
+        return known | {"features": str(feature_file(entry.path))}
     except (InputError, ImportError) as error:
-        facts = split_file_facts(entry.path)
-        return known | found | {"facts": facts or None, "problem": str(error)}
-    splits = {name: dataset.with_split(name).facts() for name in dataset.splits}
-    facts = {"facts": dataset.facts(), "splits": splits, "notes": dataset.notes}
-    return known | facts | {"present": True, "split": dataset.split}
+        return known | {"problem": str(error)}
 
 
 def _show_embedded(embedded: dict[str, ZeroShotDataset]) -> None:
@@ -68,7 +65,7 @@ def _show_embedded(embedded: dict[str, ZeroShotDataset]) -> None:
 def _show_published(published: dict[str, dict[str, Any]]) -> None:
     show(
         f"Published data sets, looked for in {data_folder()}",
-        ["name", "rows; attributes; seen / unseen classes in the paper", "the same here"],
+        ["name", "rows; attributes; seen / unseen classes in the paper", "features here"],
         [[name, _paper(known["paper"]), _here(known)] for name, known in published.items()],
     )
     for name, known in published.items():
@@ -88,14 +85,9 @@ def _paper(row: dict[str, Any] | None) -> str:
 
 
 def _here(known: dict[str, Any]) -> str:
-    facts, splits = known["facts"], known["splits"]
-    if not known["present"]:
-        if facts is None:
-            return "cannot be read, see below" if "problem" in known else "absent"
-        return f"{facts['rows']:,}; {facts['attributes']}; {facts['classes']} in all; no features"
-    classes = [f"{_classes(f)} ({name})" for name, f in splits.items()] or [_classes(facts)]
-    size = f"{facts['rows']:,} x {facts['features']:,}"
-    return f"{size}; {facts['attributes']}; {', '.join(classes)}"
+    if known["features"] is None:
+        return "cannot be read, see below" if "problem" in known else "absent"
+    return Path(known["features"]).relative_to(data_folder()).as_posix()
 
 
 def _classes(facts: dict[str, int]) -> str:

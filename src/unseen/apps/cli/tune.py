@@ -93,7 +93,6 @@ def tune(
         show_json(_facts(found) | {"out": None if out is None else str(out)})
     else:
         _show_best(found, method_name)
-        _show_effects(found)
         say(_spent(found))
         say(_compared(found))
         chosen = _options(fixed if found.kept_default else {**fixed, **found.best_parameters})
@@ -120,7 +119,6 @@ def _facts(found: Tuning) -> dict[str, Any]:
     return {name: getattr(found, name) for name in names.split()} | {
         "best": plain(found.best_parameters),
         "default": _trial(found.default),
-        "effects": {k: [e._asdict() for e in values] for k, values in found.effects().items()},
         "trials": [_trial(trial) for trial in found.trials],
     }
 
@@ -133,7 +131,7 @@ def _trial(t: Trial) -> dict[str, Any]:
 def _show_best(found: Tuning, name: str) -> None:
     """The best settings and the default, one per line, or one a column where there are many
     parameters."""
-    names = list(found.effects())
+    names = sorted({name for trial in found.trials for name in trial.parameters})
     wide = sum(map(len, names)) > _HEADER
     n_shown = min(_SHOWN_ACROSS if wide else _SHOWN, len(found.trials))
     places = {str(k): trial for k, trial in enumerate(found.trials[:n_shown], start=1)}
@@ -155,25 +153,6 @@ def _show_best(found: Tuning, name: str) -> None:
 def _text(value: Any) -> Any:
     """A value as `--set` takes it, a part by the name of its class."""
     return type(value).__name__ if isinstance(value, Composite) else value
-
-
-def _show_effects(found: Tuning) -> None:
-    """What each parameter did; one that had a single value did nothing."""
-    best, rows = found.best_parameters, []
-    for name, effects in found.effects().items():
-        for k, effect in enumerate(effects if len(effects) > 1 else []):
-            scores = percent(effect.mean), percent(effect.best), effect.n_settings
-            kept = "kept" if name in best and effect.holds(best[name]) else ""
-            rows.append([name if k == 0 else "", _text(effect.value), *scores, kept])
-    if not rows:
-        return
-    n_common = min(t.n_splits for t in found.trials if t.scores and t.error is None)
-    where = {1: "the first split", found.n_splits: "all splits"}
-    show(
-        f"What each parameter did, on {where.get(n_common, f'the first {n_common} splits')}",
-        ["parameter", "value", "mean score", "best score", "settings", ""],
-        rows,
-    )
 
 
 def _cells(trial: Trial) -> list[str]:

@@ -1,6 +1,6 @@
 """Choosing parameters by classes held out of training."""
 
-from unseen.evaluation.tuning.results import Choice, Effect, Range, Trial, Tuning, choose
+from unseen.evaluation.tuning.results import Choice, Trial, Tuning, choose
 from unseen.evaluation.tuning.run import PROTOCOLS, SCORINGS, tune
 from unseen.evaluation.tuning.search import STRATEGIES
 
@@ -9,8 +9,6 @@ __all__ = [
     "SCORINGS",
     "STRATEGIES",
     "Choice",
-    "Effect",
-    "Range",
     "Trial",
     "Tuning",
     "choose",

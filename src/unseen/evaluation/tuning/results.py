@@ -1,8 +1,8 @@
-"""What a search has found: trials, whether the best beats the default, what each parameter did."""
+"""What a search has found: trials, and whether the best of them beats the default."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, pstdev
@@ -14,8 +14,6 @@ from unseen.estimators.base import ZeroShotClassifier
 
 # Standard errors by which a setting must beat the default.
 _ERRORS = 2.0
-# The most ranges that drawn values of a parameter are put into.
-_N_RANGES = 5
 
 
 @dataclass(frozen=True)
@@ -113,66 +111,6 @@ def choose(trials: Sequence[Trial], default: Trial) -> Choice:
     return Choice(default, winner, gain, error, n, kept)
 
 
-class Range(NamedTuple):
-    """Values from `low` to `high`, both among them."""
-
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
-
-
-class Effect(NamedTuple):
-    """One value of a parameter, or a `Range`: the mean and the best score of its settings."""
-
-    value: Any
-    n_settings: int
-    mean: float
-    best: float
-
-    def holds(self, value: Any) -> bool:
-        """Whether the value is this one, or within the range."""
-        return _holds(self.value, value)
-
-
-def effects_of(trials: Iterable[Trial], drawn: Collection[str]) -> dict[str, list[Effect]]:
-    """For each parameter what each of its values reached, on the splits of all trials; for those
-    that were `drawn` from a range, what each fifth of the values reached."""
-    scored = [t for t in trials if t.scores and t.error is None]
-    n_common = min(t.n_splits for t in scored)
-    found: dict[str, list[Effect]] = {}
-    for name in sorted({name for t in scored for name in t.parameters}):
-        own = [t for t in scored if name in t.parameters]
-        found[name] = []
-        for group in _groups([t.parameters[name] for t in own], name in drawn):
-            means = [fmean(t.scores[:n_common]) for t in own if _holds(group, t.parameters[name])]
-            found[name].append(Effect(group, len(means), fmean(means), max(means)))
-    return found
-
-
-def _groups(values: Iterable[Any], drawn: bool) -> list[Any]:
-    """Distinct values, words first, then numbers from small to large, in ranges where drawn."""
-    by_text = {repr(value): value for value in values}
-    words = [by_text[text] for text in sorted(by_text) if not _is_number(by_text[text])]
-    numbers = sorted({value for value in by_text.values() if _is_number(value)})
-    if not drawn or len(numbers) <= _N_RANGES:
-        return [*words, *numbers]
-    parts = np.array_split(np.asarray(numbers), _N_RANGES)
-    return [*words, *(Range(part[0].item(), part[-1].item()) for part in parts)]
-
-
-def _holds(group: Any, value: Any) -> bool:
-    if isinstance(group, Range):
-        return _is_number(value) and group.low <= value <= group.high
-    # Parts are equal if they read the same.
-    return group == value or repr(group) == repr(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
 @dataclass(frozen=True)
 class Tuning:
     """What `tune` found: all trials, best first, and the setting that is kept, fitted on all rows.
@@ -184,7 +122,6 @@ class Tuning:
     budget, spent : seconds that the search was allowed (None: no limit) and that it took; the fit
         of `estimator` is not counted.
     finished : whether all that the strategy asks for was done within the budget.
-    drawn : parameters whose values were drawn from a range.
     """
 
     trials: tuple[Trial, ...]
@@ -197,7 +134,6 @@ class Tuning:
     budget: float | None
     spent: float
     finished: bool
-    drawn: frozenset[str] = frozenset()
 
     @cached_property
     def choice(self) -> Choice:
@@ -232,12 +168,3 @@ class Tuning:
     def n_tried(self) -> int:
         """How many settings were scored on at least one split, or failed."""
         return sum(t.n_splits > 0 or t.error is not None for t in self.trials)
-
-    def effects(self) -> dict[str, list[Effect]]:
-        """For each parameter of the grid, what each of its values reached; where values were drawn
-        from a range, what each fifth of them reached.
-
-        Only splits on which every setting was scored are counted, as splits differ in difficulty
-        more than settings do: with strategy "halving" that is the first.
-        """
-        return effects_of(self.trials, self.drawn)

@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from unseen.classes import ClassTable
-from unseen.classes.names import as_names
+from unseen.classes.checks import as_names
 from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.evaluation.tuning.progress import Progress, reporter
 from unseen.evaluation.tuning.results import Tuning, best_first, choose
 from unseen.evaluation.tuning.search import STRATEGIES, Search, Split
-from unseen.evaluation.tuning.settings import Grid, ranges, settings_of, with_parameters
+from unseen.evaluation.tuning.settings import Grid, settings_of, with_parameters
 from unseen.storage.checkpoint import Checkpoint, data_checksum
 from unseen.support.parameters import plain, plain_parameters, without
 
@@ -114,7 +114,7 @@ def tune(
     search = Search(estimator, settings, scoring, strategy, budget, n_jobs, random_state)
     data = TrainingData.of(X, y, classes)
     search_on(data, search, cv, progress=progress, checkpoint=checkpoint)
-    return _result(search, data, cv.get_n_splits(), ranges(grid))
+    return _result(search, data, cv.get_n_splits())
 
 
 def _check_word(name: str, value: str, known: Iterable[str]) -> None:
@@ -181,7 +181,7 @@ def _belongs(search: Search, data: TrainingData, splits: list[Any]) -> dict[str,
     }
 
 
-def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[str]) -> Tuning:
+def _result(search: Search, data: TrainingData, n_splits: int) -> Tuning:
     """The trials in order, and the setting that is kept fitted on all rows."""
     order = best_first(search.trials, range(len(search.trials)))
     trials = tuple(search.trials[k] for k in order)
@@ -201,5 +201,4 @@ def _result(search: Search, data: TrainingData, n_splits: int, drawn: frozenset[
         budget=search.budget,
         spent=search.spent,
         finished=search.finished,
-        drawn=drawn,
     )

@@ -1,0 +1,206 @@
+"""What a class table is made of, checked: names, vectors, names and groups of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen.errors import InputError, listed
+
+
+def as_names(names: Any, what: str) -> np.ndarray:
+    """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"{what} must be a list, not {names!r}")
+    try:
+        array = names if isinstance(names, np.ndarray) else np.asarray(_listed(names))
+    except ValueError as error:
+        raise InputError(f"{what} must be a flat list of strings or numbers") from error
+    if array.ndim != 1:
+        raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
+    if array.dtype.kind in "OT":
+        array = _uniform(array, what)
+    if array.dtype.kind not in "Ubiuf":
+        raise InputError(f"{what} must be strings or numbers, not {array.dtype}")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise InputError(f"{what} contain NaN or infinity")
+    return array
+
+
+def _listed(names: Iterable[Any]) -> Any:
+    """The names as an array, except that mixed kinds stay objects so that they can be refused."""
+    names = list(names)
+    kinds = {isinstance(n, str) for n in names}
+    return np.array(names, dtype=object) if len(kinds) > 1 else names
+
+
+def _uniform(array: np.ndarray, what: str) -> np.ndarray:
+    if all(isinstance(n, str) for n in array):
+        return np.array(array.tolist(), dtype=str)
+    number = (int, float, np.number, np.bool_)
+    if all(isinstance(n, number) for n in array):
+        return np.array(array.tolist())
+    strange = [n for n in array if not isinstance(n, (str, *number))]
+    if strange:
+        raise InputError(f"{what} must be strings or numbers, not {strange[0]!r}")
+    word = next(n for n in array if isinstance(n, str))
+    odd = next(n for n in array if not isinstance(n, str))
+    raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+
+
+# -- vectors --------------------------------------------------------------------------------------
+
+
+def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
+    """The vectors of a class table, C x d_s floats that cannot be written to."""
+    try:
+        array = np.array(vectors, order="C")
+    except ValueError as error:
+        raise InputError("the class vectors have different widths") from error
+    if array.dtype.kind in "cmM":
+        raise InputError(f"the class table holds {array.dtype} values, which are not real numbers")
+    try:
+        array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"the class table holds values that are not numbers ({error})") from error
+    if names.size == 0:
+        raise InputError("the class table is empty: it has no class at all")
+    if array.ndim != 2 or array.shape[0] != names.size:
+        raise InputError(
+            f"the class table needs one vector per class: {names.size} names, vectors of shape "
+            f"{array.shape}"
+        )
+    if array.shape[1] == 0:
+        raise InputError("the class table has no columns: nothing describes the classes")
+    return array
+
+
+def check_finite(
+    vectors: np.ndarray, names: np.ndarray, attributes: tuple[str, ...] | None
+) -> None:
+    """An error naming the first class and column that is NaN or infinite."""
+    bad = ~np.isfinite(vectors)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        where = column if attributes is None else repr(attributes[column])
+        raise InputError(
+            f"the description of class {str(names[row])!r} is NaN or infinite in column {where} "
+            f"({bad.sum()} such cells in all); fill or drop them first"
+        )
+
+
+def as_attributes(attributes: Iterable[Any] | None, width: int) -> tuple[str, ...] | None:
+    """Names of the columns, one each, or None."""
+    if attributes is None:
+        return None
+    names = tuple(map(str, as_names(attributes, "attribute names").tolist()))
+    if len(names) != width:
+        raise InputError(f"{len(names)} attribute names for {width} columns")
+    if len(set(names)) < width:
+        raise InputError(
+            f"two columns of the class table have one name: {repeated(np.array(names))}"
+        )
+    return names
+
+
+def check_different(names: np.ndarray) -> None:
+    """An error where classes cannot be told apart by their names, or where one has none."""
+    if np.unique(names).size < names.size:
+        raise InputError(f"two rows of the class table have one name: {repeated(names)}")
+    if names.dtype.kind == "U" and (names == "").any():
+        row = int(np.argmax(names == ""))
+        raise InputError(f"row {row} (counted from 0) of the class table has no name")
+
+
+def repeated(names: np.ndarray) -> str:
+    """Names that occur more than once, in words."""
+    unique, counts = np.unique(names, return_counts=True)
+    return listed(unique[counts > 1].tolist())
+
+
+def as_numbers(name: Any, vector: Any) -> np.ndarray:
+    """The description of one class as a list of numbers."""
+    try:
+        return np.ravel(vector)
+    except ValueError as error:
+        raise InputError(f"the description of class {name!r} is not a list of numbers") from error
+
+
+def as_mapping(name: Any, vector: Any) -> Any:
+    """A pandas Series with an index of words as `{attribute: value}`; anything else as it is."""
+    index: Any = getattr(vector, "index", ())
+    if not hasattr(vector, "to_dict") or not all(isinstance(word, str) for word in index):
+        return vector
+    if not index.is_unique:
+        raise InputError(f"the description of class {name!r} names an attribute twice")
+    return vector.to_dict()
+
+
+def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
+    """The values of `{attribute: value}` in the order of the attributes."""
+    if not isinstance(values, Mapping):
+        raise InputError(
+            f"class {name!r} is described by a {type(values).__name__}, other classes by a mapping "
+            "{attribute: value}"
+        )
+    if set(values) != set(attributes):
+        odd = sorted(set(values) ^ set(attributes), key=str)
+        raise InputError(f"class {name!r} is described by other attributes: {listed(odd)}")
+    return [values[a] for a in attributes]
+
+
+# -- groups of columns ----------------------------------------------------------------------------
+
+
+class Group(NamedTuple):
+    """A name and the numbers of the first and the last column."""
+
+    name: str
+    first: int
+    last: int
+
+    @property
+    def columns(self) -> slice:
+        return slice(self.first, self.last + 1)
+
+
+def side_by_side(names: Iterable[str], widths: Iterable[int]) -> tuple[Group, ...]:
+    """Groups of these names and widths, one after another."""
+    groups, first = [], 0
+    for name, width in zip(names, widths, strict=True):
+        groups.append(Group(name, first, first + width - 1))
+        first += width
+    return tuple(groups)
+
+
+def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | None:
+    """Checked groups (name, first column, last column) that cover all columns in their order."""
+    if groups is None:
+        return None
+    try:
+        found = tuple(Group(str(name), int(first), int(last)) for name, first, last in groups)
+    except (TypeError, ValueError) as error:
+        raise InputError("a group of columns is a name, its first and its last column") from error
+    names = [g.name for g in found]
+    if len(set(names)) < len(names) or "" in names:
+        raise InputError(f"groups of columns need different names, not {names}")
+    ends = [-1, *(g.last for g in found)]
+    follow = all(g.first == end + 1 for g, end in zip(found, ends[:-1], strict=True))
+    if not follow or ends[-1] != width - 1 or any(g.first > g.last for g in found):
+        raise InputError(
+            f"groups must cover the {width} columns one after another, without gaps: {list(found)}"
+        )
+    return found
+
+
+def chosen(groups: tuple[Group, ...] | None, columns: Sequence[int]) -> tuple[Group, ...] | None:
+    """The groups after a choice of columns; None where columns of different groups are mixed."""
+    if groups is None:
+        return None
+    owners = [g.name for c in columns for g in groups if g.first <= c <= g.last]
+    runs = [(name, len(list(run))) for name, run in groupby(owners)]
+    names = [name for name, _ in runs]
+    return side_by_side(names, [n for _, n in runs]) if len(set(names)) == len(names) else None
