@@ -56,9 +56,11 @@ def test_imports_point_one_way(rooms: list[str], below: int):
         here = room(dotted(path), rooms, below)
         for module in modules(path) if here is not None else ():
             there = room(module, rooms, below)
-            if there is not None and there > here and module.split(".")[:below] == dotted(
-                path
-            ).split(".")[:below]:
+            if (
+                there is not None
+                and there > here
+                and module.split(".")[:below] == dotted(path).split(".")[:below]
+            ):
                 wrong.append(f"{dotted(path)} imports {module}")
     assert not wrong
 

@@ -17,8 +17,7 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
 from tests.common.command import Outcome, assert_one_sentence, run_unseen
 from tests.common.html import Page, assert_loads_nothing
-from unseen import load_digits_zero_shot, metrics
-from unseen.apps.plots import precision_recall_figure
+from unseen import load_digits_zero_shot
 from unseen.apps.report import demo, page
 from unseen.datasets import digit_splits
 from unseen.estimators import METHODS
@@ -233,19 +232,3 @@ def test_names_in_a_page_cannot_become_tags() -> None:
     assert [image["alt"] for image in images] == [evil, evil]
     assert not any("onerror" in image for image in images)
     assert parsed.rows == [[evil, evil], [evil, evil]]
-
-
-def test_the_area_under_a_drawn_curve_is_its_average_precision() -> None:
-    rng = np.random.default_rng(0)
-    relevant = {name: rng.random(40) < 0.3 for name in "abc"}
-    scores = {name: rng.random(40).round(1) + relevant[name] / 3 for name in "abc"}
-    curves = {n: metrics.precision_recall_curve(relevant[n], scores[n]) for n in "abc"}
-    expected = {n: float(average_precision_score(relevant[n], scores[n])) for n in "abc"}
-    (axes,) = precision_recall_figure(curves, expected).axes
-    assert len(axes.lines) == 3
-    for name, line in zip("abc", axes.lines, strict=True):
-        recall, precision = line.get_data()
-        # "steps-post": each height reaches to the next point, here to the left.
-        assert line.get_drawstyle() == "steps-post"
-        assert -np.diff(recall) @ precision[:-1] == pytest.approx(expected[name])
-        assert line.get_label() == f"{name} (AP {100 * expected[name]:.1f} %)"

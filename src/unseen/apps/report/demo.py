@@ -218,6 +218,6 @@ def _curves(result: DemoResult, folder: Path) -> str:
         for k, name in enumerate(result.unseen)
     }
     precision = {c.name: c.average_precision for c in result.by_class}
-    alt = "precision against recall for each unseen digit"
-    draw = lambda look: precision_recall_figure(curves, precision, look)  # noqa: E731
+    best, alt = result.best.method, "precision against recall for each unseen digit"
+    draw = lambda look: precision_recall_figure({best: curves}, {best: precision}, look)  # noqa: E731
     return publish(Shown("precision-recall", alt, "", draw), folder / "figures")

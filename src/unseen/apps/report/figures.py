@@ -16,8 +16,6 @@ from unseen.apps.report.publish import Shown
 from unseen.errors import counted
 from unseen.estimators.jlse import JLSE
 
-_ONE_PANEL = 8
-
 
 def precision_recall(found: Measurements) -> Shown:
     names = found.names[found.shown]
@@ -31,13 +29,9 @@ def precision_recall(found: Measurements) -> Shown:
             found.titles[c.name]: c.average_precision for c in method.evaluation.by_class
         }
     caption = "Precision against recall when the rows are ranked by their score for a class."
-    if len(found.methods) == 1 and len(names) <= _ONE_PANEL:
-        label = found.main.label
-        draw = partial(plots.precision_recall_figure, curves[label], precision[label])
-        return Shown("precision-recall", "precision-recall curves by class", caption, draw)
     order = ", ".join(m.label for m in found.methods)
     caption += f" Average precision (AP) in the order {order}." + _left_out(found)
-    draw = partial(plots.precision_recall_grid, curves, precision)
+    draw = partial(plots.precision_recall_figure, curves, precision)
     return Shown("precision-recall", "precision-recall curves, one panel per class", caption, draw)
 
 
