@@ -60,12 +60,12 @@ def test_mean_and_deviation_over_trials() -> None:
     assert cells(table, "ESZSL")[1] == "52.0 ± 2.0"
 
 
-def test_the_paper_stands_beside_and_its_other_methods_below() -> None:
+def test_the_paper_stands_beside_what_was_run() -> None:
     records = [record("CUB vgg_fc7", "(viii)", 0, 0.5), record("digits", "(viii)", 0, 0.3)]
     table = tables.all_tables(records)[0]
     assert table.columns == ["method", "CUB vgg_fc7", "digits", "average", "paper: CUB"]
     assert cells(table, "JLSE (viii)")[1:] == ("50.0", "30.0", "40.0", "41.8 ± 0.5")
-    assert cells(table, "SSE-INT")[1:] == ("-", "-", "-", "30.2 ± 0.6")
+    assert len(table.rows) == 1
 
 
 def test_an_average_over_data_sets_needs_all_of_them() -> None:

@@ -100,7 +100,7 @@ def _parameters(records: Sequence[Record]) -> str:
             rows.append([r["data"], tables.method_name(r["method"]), r["trial"] + 1, changed])
     if not rows:
         return ""
-    table = html.table(["data", "method", "trial", "parameters"], rows, numbers=False)
+    table = html.table(["data", "method", "trial", "parameters"], rows)
     return html.details(f"Parameters that are not the defaults, {counted(len(rows), 'fit')}", table)
 
 
@@ -147,7 +147,7 @@ def _provenance(records: Sequence[Record]) -> str:
     notes = [f"{r['data']}: {note}" for r in records for note in r.get("notes", ())]
     sources = [(r["data"], *source) for r in records for source in r["sources"].items()]
     rows = list(dict.fromkeys(sources))
-    table = html.table(["data", "file that was read", "SHA-256"], rows, numbers=False)
+    table = html.table(["data", "file that was read", "SHA-256"], rows)
     made = f"Made with {_once(versions)} on {_once(machines)}."
     return "\n".join(
         [

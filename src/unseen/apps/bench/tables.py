@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unseen.apps.bench import published
-from unseen.apps.bench.variants import LABELS, NUMERALS, described
+from unseen.apps.bench.variants import LABELS, described
 from unseen.apps.report import page
+from unseen.apps.report.page import Table
 from unseen.estimators import METHODS
 from unseen.files import writing
 
 Record = dict[str, Any]
 # As their authors write them, where it is not the name of the class.
 NAMES = {"sse-int": "SSE-INT", "sse-relu": "SSE-ReLU", "deep": "deep embedding"}
-
-
-class Table(NamedTuple):
-    """A titled table of text, with notes under it."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
-
-    def markdown(self) -> str:
-        lines = [f"### {self.title}", "", _line(self.columns)]
-        lines.append(_line(["---", *["---:"] * (len(self.columns) - 1)]))
-        lines += [_line(row) for row in self.rows]
-        lines += [text for note in self.notes for text in ("", note)]
-        return "\n".join(lines) + "\n"
-
-    def html(self) -> str:
-        notes = [page.paragraph(note, note=True) for note in self.notes]
-        return page.section(self.title, page.table(self.columns, self.rows), *notes)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def all_tables(records: Sequence[Record]) -> list[Table]:
@@ -105,10 +82,6 @@ def _measure(
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
         rows.append([*row, *_of_paper(paper, method, in_paper)])
-    for method in paper:
-        numbers = _of_paper(paper, method, in_paper)
-        if method not in methods and method not in NUMERALS and set(numbers) != {"-"}:
-            rows.append([method_name(method), *["-"] * (len(columns) - 1), *numbers])
     heads = [f"paper: {name}" for name in in_paper]
     return Table(title, [*columns, *heads], rows, _notes(records, bool(in_paper)))
 

@@ -14,16 +14,12 @@ import typer
 from unseen.apps.cli.completion import method_names
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import Json, check_page_out
-from unseen.apps.cli.output import say, show, show_json, working
-from unseen.apps.report.page import percent
+from unseen.apps.cli.output import say, show, show_json, show_table, working
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
 from unseen.support.parts import plain_parameters
-
-# Seconds that a JLSE takes on the digits only where its loops have to be compiled.
-_COMPILED = 5.0
 
 
 def demo(
@@ -35,7 +31,7 @@ def demo(
 
     Needs no files.
     """
-    from unseen.apps.report.demo import SPLITS, run_demo, write_demo
+    from unseen.apps.report.demo import run_demo, write_demo
 
     check_page_out(out / "index.html")
     with working("training on seven digits, testing on three"):
@@ -44,19 +40,8 @@ def demo(
     if json:
         show_json(result.as_dict() | {"page": str(page)})
         return
-    show(
-        f"Recognition of digits never seen in training ({', '.join(result.unseen)})",
-        ["method", "per-class top-1", "chance", "mAP", f"mean of {len(SPLITS)} splits", "seconds"],
-        [
-            [row.method, row.cells[0], percent(row.evaluation.chance), *row.cells[1:]]
-            for row in result.rows
-        ],
-    )
-    best = f"Retrieval with {result.best.method}, best on average"
-    show(f"{best}: the digit's description in, images out", *result.retrieval())
-    slow = [r.method for r in result.rows if r.method.endswith("jlse") and r.seconds > _COMPILED]
-    if slow:
-        say(f"Most seconds of {slow[0]} went into compiling inner loops, which happens once.")
+    show_table(result.recognition())
+    show_table(result.retrieval())
     say(f"A page with pictures: {page}")
 
 

@@ -27,7 +27,8 @@ from unseen.apps.cli.options import (
     check_page_out,
     command_line,
 )
-from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.cli.output import progress, say, show_json, show_table
+from unseen.apps.report.page import Table
 from unseen.apps.report.publish import publish
 from unseen.datasets import CATALOGUE, check_exists
 from unseen.datasets.catalogue import entries, has_features
@@ -211,9 +212,7 @@ def _described(job: Job) -> str:
     return f"{job.data}, {job.method}, trial {job.trial + 1}"
 
 
-def _show(made: Sequence[tables.Table]) -> None:
+def _show(made: Sequence[Table]) -> None:
     for table in made:
-        show(table.title, table.columns, table.rows)
-        for note in table.notes:
-            say(note)
+        show_table(table)
         say()

@@ -26,14 +26,13 @@ from unseen.apps.cli.options import (
     open_data,
     with_columns,
 )
-from unseen.apps.cli.output import say, show, show_json, working
-from unseen.apps.report.page import percent
+from unseen.apps.cli.output import say, show_json, show_table, working
+from unseen.apps.report.results import class_table, results_table
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.evaluation import protocols
-from unseen.evaluation.protocols import Evaluation
 from unseen.storage.models import check_replaceable
 from unseen.support.parts import built, check_names, plain_parameters
 
@@ -116,41 +115,11 @@ def evaluate(
     if json:
         show_json(result.as_dict())
     else:
-        _show(f"{type(model).__name__} on {dataset.name}", result)
-
-
-def _show(title: str, result: Evaluation) -> None:
-    """The results on unseen classes: overall, generalised if there, and by class."""
-    n_classes = len(result.by_class)
-    rows_of = f"{counted(result.rows, 'row')} of {counted(n_classes, 'unseen class')}"
-    show(
-        f"{title}: {rows_of}",
-        ["measure", "value"],
-        [
-            ["per-class top-1 accuracy", percent(result.per_class_accuracy)],
-            ["chance", percent(result.chance)],
-            ["per-image top-1 accuracy", percent(result.per_image_accuracy)],
-            ["retrieval mAP", percent(result.mean_average_precision)],
-            ["retrieval mAP, against the others", percent(result.relative_mean_average_precision)],
-            ["seconds", f"{result.seconds:.3f}"],
-        ],
-    )
-    if (g := result.generalized) is not None:
-        show(
-            "Generalised: seen and unseen classes compete",
-            ["seen", "unseen", "harmonic mean", "AUSUC"],
-            [[percent(g.seen), percent(g.unseen), percent(g.harmonic_mean), f"{g.ausuc:.3f}"]],
-        )
-    show(
-        "By class",
-        ["class", "rows", "top-1", "average precision"],
-        [
-            [c.name, c.rows, percent(c.accuracy), percent(c.average_precision)]
-            for c in result.by_class
-        ],
-    )
-    if n_classes == 1:
-        say("Note: there is only one class to choose, so every prediction is right.")
+        label = type(model).__name__
+        show_table(results_table(f"{label} on {dataset.name}", {label: result}))
+        show_table(class_table({label: result}, {}))
+        if len(result.by_class) == 1:
+            say("Note: there is only one class to choose, so every prediction is right.")
 
 
 def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def tsne_points(codes: np.ndarray, random_state: int = 0) -> np.ndarray:
     n_rows = len(codes)
     if n_rows < 4:
         raise InputError(f"t-SNE needs at least 4 rows, not {n_rows}")
-    Z = normalize(np.asarray(codes, dtype=np.float64))
+    Z = np.asarray(normalize(np.asarray(codes, dtype=np.float64)))
     if np.ptp(Z, axis=0).max() == 0:
         return np.zeros((n_rows, 2))
     n_components = min(_N_COMPONENTS, n_rows, Z.shape[1])

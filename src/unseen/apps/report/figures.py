@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -59,7 +59,9 @@ def confusion(found: Measurements) -> Shown:
     return Shown("confusion", "confusion matrix", caption, partial(plots.confusion_figure, titled))
 
 
-def tsne(found: Measurements) -> Shown:
+def tsne(found: Measurements) -> Shown | None:
+    if not found.points:
+        return None
     names = found.names[found.shown]
     kept = np.isin(found.y[found.sample], names)
     points = {label: place[kept] for label, place in found.points.items()}
@@ -79,7 +81,9 @@ def tsne(found: Measurements) -> Shown:
     return Shown("tsne", "t-SNE of the embeddings of unseen rows, coloured by class", caption, draw)
 
 
-def similarity(found: Measurements) -> Shown:
+def similarity(found: Measurements) -> Shown | None:
+    if found.names.size < 3:
+        return None
     names = [found.titles[n] for n in found.names[found.order]]
     caption = (
         "Cosines between classes: of their descriptions, and of the mean embeddings of their rows, "
@@ -167,10 +171,16 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple
     return shown, f"{sentence}."
 
 
-def gallery(found: Measurements, pictures: RowPictures, top: int) -> Shown:
+def gallery(
+    found: Measurements, pictures: RowPictures, top: int, descriptions: Mapping[str, np.ndarray]
+) -> Shown:
+    """Pictures of the best rows of each class, after that of its description if there is one."""
     strips = [
         plots.Strip(
-            title, None, [pictures.array(r.row) for r in returned], [r.right for r in returned]
+            title,
+            descriptions.get(title),
+            [pictures.array(r.row) for r in returned],
+            [r.right for r in returned],
         )
         for title, returned in found.retrieved(top).items()
     ]

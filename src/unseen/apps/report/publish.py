@@ -22,8 +22,11 @@ class Shown(NamedTuple):
     draw: Callable[[Look], Any]
 
 
-def publish(shown: Shown, folder: Path) -> str:
-    """Write NAME.png, NAME.svg and the same with -dark; returns the figure as a part of a page."""
+def publish(shown: Shown | None, folder: Path) -> str:
+    """Write NAME.png, NAME.svg and the same with -dark; returns the figure as a part of a page,
+    empty where there is nothing to show."""
+    if shown is None:
+        return ""
     uris, width = [], 0
     for look in LOOKS:
         figure = shown.draw(look)
