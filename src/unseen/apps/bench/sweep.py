@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,17 +38,6 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "kernel_width": (0.3, 0.5, 0.7, 1.0, 1.5, 2.0),
     "row_penalty": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
     "class_penalty": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0),
-}
-# Symbols of the paper for what it varies.
-SYMBOLS = {
-    "n_target_atoms": "size of D",
-    "n_source_atoms": "size of B",
-    "source_shrinkage": "λ1s / λ2s",
-    "target_shrinkage": "λ1t / λ2t",
-    "source_fit": "λ2s",
-    "target_fit": "λ2t",
-    "similarity_penalty": "λ_W",
-    "training__max_iter": "rounds of Algorithm 2",
 }
 SIDES = ("held-out", "unseen")
 
@@ -151,17 +141,14 @@ def sweep_table(sweep: Sweep, records: Sequence[dict[str, Any]]) -> Table:
     return Table(title, columns, rows, notes)
 
 
-def sweep_shown(
-    sweep: Sweep, records: Sequence[dict[str, Any]], name: str = "sweep", caption: str = ""
-) -> Shown:
-    """The table as a figure: a line per data set, with the paper's symbol of the parameter."""
+def sweep_shown(sweep: Sweep, records: Sequence[dict[str, Any]], name: str = "sweep") -> Shown:
+    """The table as a figure: a line per data set."""
     lines = {}
     for data in distinct(records, "data"):
         found = {v: _found(records, "per_class_accuracy", data, v) for v in sweep.values}
         shares = {value: trials for value, trials in found.items() if trials}
         means, spreads = map(np.mean, shares.values()), map(deviation, shares.values())
         lines[data] = (list(shares), list(means), list(spreads))
-    words = [sweep.parameter.replace("__", "_").replace("_", " "), SYMBOLS.get(sweep.parameter)]
-    label = ", ".join(filter(None, words))
-    title = sweep_table(sweep, records).title
-    return Shown(name, title, caption, lambda look: sweep_figure(label, lines, look))
+    caption = "Lines are means over the trials, bands one standard deviation."
+    draw = partial(sweep_figure, sweep.parameter, lines)
+    return Shown(name, sweep_table(sweep, records).title, caption, draw)

@@ -91,17 +91,10 @@ def _of_paper(paper: published.PaperTable, method: str, benchmarks: Sequence[str
 
 
 def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
-    how = {
-        "default": "default parameters",
-        "holdout": "parameters chosen on held-out seen classes",
-        "paper": "parameters chosen on two held-out seen classes, as in the paper",
-    }
-    splits = "; ".join(
-        f"{data}: {_of(records, data=data)[0]['split'] or 'its only'} split"
-        for data in distinct(records, "data")
-    )
-    tuning = " and ".join(how[t] for t in distinct(records, "tuning"))
-    notes = [f"{over_trials(len(distinct(records, 'trial')))}; {tuning}; {splits}."]
+    splits = {r["data"]: f"{r['data']}: {r['split'] or 'its only'} split" for r in records}
+    tuning = " and ".join(distinct(records, "tuning"))
+    trials = over_trials(len(distinct(records, "trial")))
+    notes = [f"{trials}; tuning {tuning}; {'; '.join(splits.values())}."]
     if beside_paper:
         notes.append("The paper's numbers are with VGG-19 features, its splits and tuning.")
     return notes

@@ -14,7 +14,6 @@ import numpy as np
 from unseen import metrics
 from unseen.apps.plots import alike_order, cosine_similarities, tsne_points
 from unseen.datasets import ZeroShotDataset
-from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier
 from unseen.evaluation.protocols import Evaluation, evaluate
 
@@ -200,13 +199,8 @@ def readable(names: Sequence[str]) -> dict[str, str]:
 
 def subjects_of(models: Sequence[tuple[str, ZeroShotClassifier]]) -> list[Subject]:
     """Models with their files under the names of their methods, with the file if two are alike."""
-    if not models:
-        raise InputError("a report needs a model")
     kinds = [type(model).__name__ for _, model in models]
-    labels = [
-        kind if kinds.count(kind) == 1 else f"{kind} ({file or number})"
-        for number, (kind, (file, _)) in enumerate(zip(kinds, models, strict=True), 1)
+    return [
+        Subject(kind if kinds.count(kind) == 1 else f"{kind} {k} ({file})", model, file)
+        for k, (kind, (file, model)) in enumerate(zip(kinds, models, strict=True), start=1)
     ]
-    if len(set(labels)) < len(labels):
-        labels = [f"{label} {number}" for number, label in enumerate(labels, 1)]
-    return [Subject(label, m, file) for label, (file, m) in zip(labels, models, strict=True)]
