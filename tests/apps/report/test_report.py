@@ -347,4 +347,4 @@ def test_real_birds_with_their_pictures(
     cells = [a for tag, a in Page(text).tags if tag == "img" and "class" in a]
     assert len(cells) == 250
     assert all(a["src"].startswith("data:image/jpeg") for a in cells)
-    assert "A random sample of 300 of the 2,967 rows" in text
+    assert "300 of the 2,967 rows of unseen classes" in text

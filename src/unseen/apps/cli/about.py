@@ -120,14 +120,9 @@ def methods(
 
 def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    shown = inspect.getdoc(kind) or ""
-    say(shown)
-    for base in kind.__mro__[1:]:  # parameters that are documented where they are shared
-        missing = [name for name in kind().get_params(deep=False) if not _documents(shown, name)]
-        text = _parameters_of(base) if missing else ""
-        if any(_documents(text, name) for name in missing):
-            shown += text
-            say(text)
+    say(inspect.getdoc(kind) or "")
+    for base in kind.__mro__[1:-1]:  # parameters that are documented where they are shared
+        say(_parameters_of(base, inherited=False))
     for name, part in kind._parts.items():
         for choice in part.classes:
             say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
@@ -142,10 +137,6 @@ def _describe(kind: type[ZeroShotClassifier]) -> None:
         say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
 
 
-def _documents(text: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b[^\n]* : ", text) is not None
-
-
 def _nested(part: str, text: str) -> str:
     """The parameters of a part, by the names they have in the method."""
     _, _, lines = text.partition("---\n")
@@ -157,8 +148,10 @@ def _nested(part: str, text: str) -> str:
     )
 
 
-def _parameters_of(kind: type[Any]) -> str:
-    """The parameters as the nearest class that documents them does."""
-    texts = (inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__)
+def _parameters_of(kind: type[Any], inherited: bool = True) -> str:
+    """The parameters as a class documents them, or the nearest of its bases that does."""
+    texts = (
+        inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__[: None if inherited else 1]
+    )
     parts = (text.partition("\nParameters\n") for text in texts)
     return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")

@@ -46,7 +46,7 @@ def write_model_report(
             if content:
                 parts[title] = content
     labels = " against ".join(m.label for m in found.methods)
-    body = [_summary(found), html.contents(list(parts))]
+    body = [html.contents(list(parts))]
     body += [html.section(title, content) for title, content in parts.items()]
     text = html.page(f"{labels} on {found.data.name}", "\n".join(body))
     write(folder / "index.html", text.encode())
@@ -84,16 +84,6 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         raise InputError(
             "latent links can be shown of JLSE and KernelJLSE alone; give a model of one of these"
         )
-
-
-def _summary(found: Measurements) -> str:
-    result, n_seen = found.main.evaluation, found.main.subject.model.seen_classes_.size
-    return html.paragraph(
-        f"{found.main.label} was trained on {counted(n_seen, 'class')} and tested on "
-        f"{counted(result.rows, 'row')} of {counted(found.names.size, 'other class')}, of which it "
-        f"knew the descriptions alone: {percent(result.per_class_accuracy)} per-class top-1, where "
-        f"chance is {percent(result.chance)}."
-    )
 
 
 def _results(found: Measurements) -> str:
@@ -159,9 +149,9 @@ def _links(found: Measurements, pictures: RowPictures, explain: Sequence[str], f
     best = max(method.evaluation.by_class, key=lambda c: c.average_precision).name
     parts = []
     for k, name in enumerate(explain or [best]):
-        shown, sentence = figures.latent_links(found, name, pictures)
+        shown = figures.latent_links(found, name, pictures)
         numbered = shown if k == 0 else shown._replace(name=f"{shown.name}-{k + 1}")
-        parts += [publish(numbered, folder), html.paragraph(sentence, note=True)]
+        parts.append(publish(numbered, folder))
     return "\n".join(parts)
 
 
