@@ -12,8 +12,8 @@ from unseen.apps.bench import published
 from unseen.apps.bench.variants import LABELS, described
 from unseen.apps.report import page
 from unseen.apps.report.page import Table
+from unseen.apps.report.publish import write
 from unseen.estimators import METHODS
-from unseen.files import writing
 
 Record = dict[str, Any]
 # As their authors write them, where it is not the name of the class.
@@ -81,13 +81,10 @@ def _measure(
         row = [method_name(method), *map(spread, values)]
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
-        rows.append([*row, *_of_paper(paper, method, in_paper)])
+        there = [published.paper_value(paper, method, name) for name in in_paper]
+        rows.append([*row, *(str(value or "-") for value in there)])
     heads = [f"paper: {name}" for name in in_paper]
     return Table(title, [*columns, *heads], rows, _notes(records, bool(in_paper)))
-
-
-def _of_paper(paper: published.PaperTable, method: str, benchmarks: Sequence[str]) -> list[str]:
-    return [str(published.paper_value(paper, method, name) or "-") for name in benchmarks]
 
 
 def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
@@ -127,9 +124,8 @@ def _generalized(records: Sequence[Record]) -> Table:
             for name, found in _groups(records)
         ],
         [
-            "What seen classes lose is learned for every method from training rows alone: a copy "
-            "is trained without a fifth of the seen classes and a fifth of the other rows, and the "
-            "penalty with the best harmonic mean on both is taken. AUSUC is over all penalties."
+            "What seen classes lose is learned for every method from training rows alone, as "
+            "'unseen fit --calibrate' does. AUSUC is over all penalties."
         ],
     )
 
@@ -184,10 +180,8 @@ def _mean(records: Sequence[Record], field: str) -> float:
 def write_tables(folder: Path, tables: Sequence[Table], command: str, picture: str = "") -> None:
     """All tables, under the command that made them, as Markdown and as one page that needs no
     network; `picture` is a part of the page."""
-    with writing(folder / "tables.md") as path:
-        text = f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
-        path.write_text(text, encoding="utf-8")
-    with writing(folder / "tables.html") as path:
-        body = page.paragraph("Made by") + page.code(command) + picture
-        text = page.page("Benchmark", body + "".join(table.html() for table in tables))
-        path.write_text(text, encoding="utf-8")
+    text = f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
+    write(folder / "tables.md", text.encode())
+    body = page.paragraph("Made by") + page.code(command) + picture
+    text = page.page("Benchmark", body + "".join(table.html() for table in tables))
+    write(folder / "tables.html", text.encode())

@@ -27,9 +27,9 @@ def demo(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Learn seven handwritten digits, recognise the other three; tables and a page with pictures.
+    """Learn seven handwritten digits, recognise the other three.
 
-    Needs no files.
+    Needs no files; writes a page with pictures.
     """
     from unseen.apps.report.demo import run_demo, write_demo
 

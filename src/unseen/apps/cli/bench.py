@@ -85,9 +85,10 @@ def bench(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Measure methods on data sets: recognition, retrieval, time and memory, over several trials.
+    """Measure methods on data sets, over several trials.
 
-    Results are kept in results.jsonl as they come; a run that was stopped resumes where it was.
+    Recognition, retrieval, time and memory. Results are kept in results.jsonl as they come; a run
+    that was stopped resumes where it was.
 
     Example: unseen bench digits -m eszsl -m jlse --random-classes 3 --trials 5
     """

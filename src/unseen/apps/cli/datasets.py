@@ -13,7 +13,7 @@ from unseen.errors import InputError
 
 
 def datasets(json: Json = False, config: Config = None) -> None:
-    """List the embedded data sets, and the published ones with where to get them.
+    """List data sets: embedded ones, published ones and where to get them.
 
     Published data are looked for in the folder that UNSEEN_DATA names, else in ~/.cache/unseen.
     Their features are not read.

@@ -11,7 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, remove, resuming_from
+from unseen.apps.cli.checkpoint import (
+    CheckpointFile,
+    check_checkpoint,
+    remove,
+    telling_how_to_resume,
+)
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import (
     DEFAULT_METHOD,
@@ -68,7 +73,7 @@ def fit(
     X, y = dataset.training_set()
     start = time.perf_counter()
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}
-    with resuming_from(checkpoint), working(f"fitting {method_name} on {y.size:,} rows"):
+    with telling_how_to_resume(checkpoint), working(f"fitting {method_name} on {y.size:,} rows"):
         model.fit(X, y, classes=dataset.classes, **kept)
     if calibrate:
         with working("calibrating seen against unseen classes"):
@@ -76,7 +81,20 @@ def fit(
     seconds = time.perf_counter() - start
     save(model, dataset, out)
     remove(checkpoint)
-    _report_fit(model, method_name, y.size, seconds, out, json)
+    n_seen, n_unseen = model.seen_classes_.size, model.unseen_classes_.size
+    if json:
+        facts = {"method": method_name, "parameters": plain_parameters(model), "rows": y.size}
+        facts |= {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)}
+        show_json(facts)
+    else:
+        say(
+            f"{method_name} trained on {y.size:,} rows of {n_seen} classes in {seconds:.2f} s: {out}"
+        )
+        say(
+            f"It can now recognise {counted(n_unseen, 'class')} it has never seen."
+            if n_unseen
+            else "Every class of the table has rows. Give new classes to 'predict' with --classes."
+        )
 
 
 def _check_able(kind: type[ZeroShotClassifier], checkpoint: Path | None) -> None:
@@ -86,25 +104,10 @@ def _check_able(kind: type[ZeroShotClassifier], checkpoint: Path | None) -> None
         raise InputError(f"--checkpoint is not for {listed(names)}, which are fitted in one go")
 
 
-def _report_fit(
-    model: ZeroShotClassifier, name: str, n_rows: int, seconds: float, out: Path, json: bool
-) -> None:
-    n_seen, n_unseen = model.seen_classes_.size, model.unseen_classes_.size
-    if json:
-        facts = {"method": name, "parameters": plain_parameters(model), "rows": n_rows}
-        show_json(facts | {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)})
-        return
-    say(f"{name} trained on {n_rows:,} rows of {n_seen} classes in {seconds:.2f} s: {out}")
-    if n_unseen:
-        say(f"It can now recognise {counted(n_unseen, 'class')} it has never seen.")
-    else:
-        say("Every class of the table has rows. Give new classes to 'predict' with --classes.")
-
-
 def evaluate(
     model_file: Model, data: Data, split: Split = "", json: Json = False, config: Config = None
 ) -> None:
-    """Measure a model on the unseen classes of a data set: recognition and retrieval.
+    """Measure a model on the unseen classes of a data set.
 
     Example: unseen evaluate birds.unseen birds/
     """

@@ -66,7 +66,7 @@ def report(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Write one page with tables and figures of a model on a data set, or of a benchmark.
+    """Write a page of a model on a data set, or of a benchmark.
 
     The page holds all it shows; the figures are beside it as files too.
 

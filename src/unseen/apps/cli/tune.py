@@ -9,7 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, remove, resuming_from
+from unseen.apps.cli.checkpoint import (
+    CheckpointFile,
+    check_checkpoint,
+    remove,
+    telling_how_to_resume,
+)
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.models import check_model_out, parameters, save
 from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
@@ -63,9 +68,10 @@ def tune(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Choose parameters by holding out seen classes; the unseen ones take no part.
+    """Choose parameters by holding out seen classes.
 
-    The defaults, with what --set says, are kept unless a setting beats them clearly.
+    The unseen classes take no part. The defaults, with what --set says, are kept unless a setting
+    beats them clearly.
 
     Example: unseen tune birds/ --budget 600 --out birds.unseen
     """
@@ -83,7 +89,7 @@ def tune(
     cv = ClassHoldout(hold_out, preset.n_splits if splits is None else splits)
     search = {"protocol": protocol, "strategy": strategy, "budget": budget, "scoring": scoring}
     search |= {"n_settings": settings, "n_jobs": jobs, "progress": not json, "cv": cv}
-    with resuming_from(checkpoint):
+    with telling_how_to_resume(checkpoint):
         found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)

@@ -163,4 +163,5 @@ def gallery(
     ]
     heading = f"{found.main.label}: the {top} best fits of each class"
     draw = partial(plots.gallery_figure, strips, heading)
-    return Shown("retrieval", "the best fits of each class", "", draw)
+    caption = "A red frame and a cross mark a false return: a row of another class."
+    return Shown("retrieval", "the best fits of each class", caption, draw, photographs=True)

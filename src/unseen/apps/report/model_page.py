@@ -13,7 +13,7 @@ from unseen.apps.report.measure import Measurements, Subject
 from unseen.apps.report.page import percent
 from unseen.apps.report.pictures import RowPictures
 from unseen.apps.report.provenance import made_with, provenance
-from unseen.apps.report.publish import publish, publish_png, replacing_figures, write
+from unseen.apps.report.publish import publish, replacing_figures, write
 from unseen.apps.report.results import class_table, results_table
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.support.parts import plain_parameters, usual_parameters
@@ -105,17 +105,13 @@ def retrieval(
     )
     if not pictures.any:
         return says + _returned_table(found, top)
-    strips = [
-        (title, [(pictures.uri(r.row), r.right, f"row {r.row}: {r.title}") for r in returned])
-        for title, returned in found.retrieved(top).items()
-    ]
-    publish_png(figures.gallery(found, pictures, top, descriptions or {}), folder)
-    false = "A red frame and a cross mark a false return: a row of another class."
-    return says + html.gallery(strips, pictures.tiny) + html.paragraph(false, note=True)
+    shown = figures.gallery(found, pictures, top, descriptions or {})
+    table = html.details("The rows by their numbers", _returned_table(found, top))
+    return says + publish(shown, folder) + table
 
 
 def _returned_table(found: Measurements, top: int) -> str:
-    """Where rows have no pictures: their numbers, and what the false returns are."""
+    """The rows by their numbers, and what the false returns are."""
     rows = [
         [title, *(f"{r.row}" if r.right else f"{r.row} ✕ {r.title}" for r in returned)]
         for title, returned in found.retrieved(top).items()

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 # A figure of so many pixels can be read on a telephone.
 _NARROW = 480
-# So many strips of a gallery stand in two columns.
-_MANY = 12
 # A count, a share, a mean with its deviation, or nothing.
 _NUMBER = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 _STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
@@ -127,24 +125,4 @@ def picture(light: str, dark: str, width: int, alt: str, caption: str = "") -> s
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
         f'<img src="{light}" width="{width}" alt="{escape(alt)}"{style}></picture>{words}</figure>'
-    )
-
-
-def gallery(
-    strips: Sequence[tuple[str, Sequence[tuple[str, bool, str]]]], tiny: bool = False
-) -> str:
-    """Rows of pictures under a name each; a picture is (data URI, is it right, description)."""
-    cells = []
-    for name, pictures in strips:
-        images = "".join(_cell(*picture, tiny) for picture in pictures)
-        cells.append(f'<strong>{escape(name)}</strong><div class="strip">{images}</div>')
-    many = " many" if len(strips) > _MANY else ""
-    return f'<div class="gallery{many}">' + "".join(cells) + "</div>"
-
-
-def _cell(uri: str, right: bool, text: str, tiny: bool) -> str:
-    word = "right" if right else "wrong"
-    return (
-        f'<span class="cell {word}"><img class="{word}{" tiny" if tiny else ""}" '
-        f'src="{uri}" alt="{escape(text)}" title="{escape(text)}"></span>'
     )
