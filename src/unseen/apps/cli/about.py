@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,11 +123,12 @@ def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
     say(inspect.getdoc(kind) or "")
     for base in kind.__mro__[1:-1]:  # parameters that are documented where they are shared
-        say(_parameters_of(base, inherited=False))
+        if text := _parameters_of([base]):
+            say(text)
     for name, part in kind._parts.items():
         for choice in part.classes:
             say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
-            say(_nested(name, _parameters_of(choice)))
+            say(_nested(name, _parameters_of(choice.__mro__)))
     say("\nDefaults, and in brackets what 'unseen tune' tries")
     say("--------------------------------------------------")
     grid = kind.default_grid()
@@ -148,10 +150,8 @@ def _nested(part: str, text: str) -> str:
     )
 
 
-def _parameters_of(kind: type[Any], inherited: bool = True) -> str:
-    """The parameters as a class documents them, or the nearest of its bases that does."""
-    texts = (
-        inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__[: None if inherited else 1]
-    )
+def _parameters_of(kinds: Iterable[type[Any]]) -> str:
+    """The parameters as the first of some classes documents them."""
+    texts = (inspect.cleandoc(kind.__doc__ or "") for kind in kinds)
     parts = (text.partition("\nParameters\n") for text in texts)
     return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")

@@ -28,7 +28,6 @@ from unseen.apps.cli.options import (
     command_line,
 )
 from unseen.apps.cli.output import progress, say, show_json, show_table
-from unseen.apps.report.page import Table
 from unseen.apps.report.publish import publish
 from unseen.datasets import CATALOGUE, check_exists
 from unseen.datasets.catalogue import entries, has_features
@@ -121,7 +120,9 @@ def bench(
     if json:
         show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
     else:
-        _show(made)
+        for table in made:
+            show_table(table)
+            say()
         if n_known := sum(any(record is known for known in before) for record in records):
             say(f"{n_known} of {len(_keys(jobs))} results were in {log.path} already.")
         say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
@@ -178,7 +179,7 @@ def sweep(
     if json:
         show_json({"results": records})
         return
-    _show([table])
+    show_table(table)
     say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
@@ -211,9 +212,3 @@ def _of_the_paper(quiet: bool) -> list[str]:
 
 def _described(job: Job) -> str:
     return f"{job.data}, {job.method}, trial {job.trial + 1}"
-
-
-def _show(made: Sequence[Table]) -> None:
-    for table in made:
-        show_table(table)
-        say()

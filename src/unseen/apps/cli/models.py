@@ -87,9 +87,8 @@ def fit(
         facts |= {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)}
         show_json(facts)
     else:
-        say(
-            f"{method_name} trained on {y.size:,} rows of {n_seen} classes in {seconds:.2f} s: {out}"
-        )
+        rows = f"{y.size:,} rows of {n_seen} classes"
+        say(f"{method_name} trained on {rows} in {seconds:.2f} s: {out}")
         say(
             f"It can now recognise {counted(n_unseen, 'class')} it has never seen."
             if n_unseen

@@ -120,7 +120,7 @@ def png(figure: Any) -> bytes:
 
 
 def jpeg(figure: Any) -> bytes:
-    """A figure as the bytes of a JPEG file, which is a tenth of a PNG where it holds photographs."""
+    """A figure as the bytes of a JPEG file, small where it holds photographs."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="jpeg", dpi=110)
     return buffer.getvalue()

@@ -157,10 +157,7 @@ def _parameters(subject: Subject) -> str:
         [name, value, "" if value == usual[name] else f"default {usual[name]}"]
         for name, value in plain_parameters(subject.model).items()
     ]
-    changed = sum(bool(row[2]) for row in rows)
-    table = html.table(["parameter", "value", ""], rows)
-    summary = f"{subject.label}: {counted(len(rows), 'parameter')}, {changed} not the default"
-    return html.details(summary, table)
+    return html.details(subject.label, html.table(["parameter", "value", ""], rows))
 
 
 def _data(found: Measurements) -> str:
