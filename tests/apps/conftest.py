@@ -14,7 +14,7 @@ from unseen.apps.report import publish
 def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures of a page are composed, and blank files stand for their drawings."""
     blank = png(Figure((0.1, 0.1)))
-    monkeypatch.setattr(publish, "png", lambda figure, dpi=0: blank)
+    monkeypatch.setattr(publish, "png", lambda figure: blank)
     monkeypatch.setattr(publish, "svg", lambda figure: "<svg/>")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unseen.apps.bench import published, tables
-from unseen.apps.bench.variants import LABELS, NUMERALS, described, table_rows, variants
+from unseen.apps.bench.variants import LABELS, described, table_rows
 from unseen.estimators import JLSE
 from unseen.inference.scorer import DataFit
 from unseen.support.parameters import built, changed_parameters
@@ -60,12 +60,12 @@ def test_mean_and_deviation_over_trials() -> None:
     assert cells(table, "ESZSL")[1] == "52.0 ± 2.0"
 
 
-def test_the_paper_stands_beside_and_its_other_methods_below() -> None:
+def test_the_paper_stands_beside_what_was_run() -> None:
     records = [record("CUB vgg_fc7", "(viii)", 0, 0.5), record("digits", "(viii)", 0, 0.3)]
     table = tables.all_tables(records)[0]
     assert table.columns == ["method", "CUB vgg_fc7", "digits", "average", "paper: CUB"]
     assert cells(table, "JLSE (viii)")[1:] == ("50.0", "30.0", "40.0", "41.8 ± 0.5")
-    assert cells(table, "SSE-INT")[1:] == ("-", "-", "-", "30.2 ± 0.6")
+    assert len(table.rows) == 1
 
 
 def test_an_average_over_data_sets_needs_all_of_them() -> None:
@@ -118,10 +118,9 @@ def test_the_variants_are_those_of_the_paper() -> None:
     assert described("(i)") == "(i) init. + init. + decision 1"
     assert described("(iv)") == "(iv) init. + Alg. 4 + decision 2"
     assert described("(vii)") == "(vii) Alg. 2 + Alg. 4 + decision 1"
-    assert list(variants()) == list(NUMERALS)
-    assert len({tuple(v.items()) for v in variants().values()}) == 8
-    assert changed_parameters(built(JLSE, variants()["(viii)"])) == {}, "the method itself"
-    assert isinstance(built(JLSE, variants()["(i)"]).testing, DataFit)
+    assert len({tuple(v.items()) for v in table_rows().values()}) == 10
+    assert changed_parameters(built(JLSE, table_rows()["(viii)"])) == {}, "the method itself"
+    assert isinstance(built(JLSE, table_rows()["(i)"]).testing, DataFit)
 
 
 def test_one_table_tells_what_a_method_reaches_and_what_it_costs() -> None:

@@ -23,6 +23,8 @@ class Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        with self._writing():
+            path.parent.mkdir(parents=True, exist_ok=True)
         content = path.read_bytes() if path.exists() else b""
         self._records = _parsed(content, path)
         whole = content.rfind(b"\n") + 1
@@ -40,16 +42,9 @@ class Log:
         """The records of these keys that are there, in their order."""
         return [self._records[key] for key in keys if key in self]
 
-    def folder(self) -> Path:
-        """The folder of the file, which is made."""
-        with self._writing():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        return self.path.parent
-
     def append(self, records: Sequence[dict[str, Any]]) -> None:
         """Add lines, all or none."""
         text = "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
-        self.folder()
         with self._writing(), self.path.open("ab") as file:
             file.write(text.encode())
             file.flush()

@@ -44,7 +44,7 @@ def run(
     present = functools.cache(_present_sources)
     for number, job in enumerate(jobs):
         keys = [job.key(label) for label in job.labels]
-        state = log.folder() / f"{keys[0]}.checkpoint"
+        state = log.path.parent / f"{keys[0]}.checkpoint"
         known = all(key in log for key in keys)
         if known and all(log.holds(key, present(job.data, job.split)) for key in keys):
             checkpoint.remove(state)

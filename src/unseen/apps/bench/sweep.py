@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,37 +19,10 @@ from unseen.classes.splits import ClassHoldout
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators import method
+from unseen.evaluation.tuning.settings import is_range
 from unseen.metrics import mean_average_precision, per_class_accuracy
 from unseen.support.parameters import built, check_names, plain_parameters
 
-# What the paper varies, and what is worth varying beside it.
-VALUES: dict[str, tuple[Any, ...]] = {
-    "n_target_atoms": (25, 50, 100, 200, 400, 800),
-    "n_source_atoms": (10, 20, 40, 80, 150),
-    "source_shrinkage": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
-    "target_shrinkage": (0.001, 0.01, 0.02, 0.1, 1.0),
-    "source_fit": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-    "target_fit": (10.0, 30.0, 100.0, 300.0, 1000.0),
-    "similarity_penalty": (3e-4, 1e-3, 3e-3, 1e-2, 3e-2),
-    "positive_weight": ("uniform", 3.0, 10.0, "balanced"),
-    "training__max_iter": (0, 1, 2, 3, 5),
-    "testing": ("DataFit", "Algorithm4", "Algorithm3"),
-    "decision": (1, 2),
-    "kernel_width": (0.3, 0.5, 0.7, 1.0, 1.5, 2.0),
-    "row_penalty": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2),
-    "class_penalty": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0),
-}
-# Symbols of the paper for what it varies.
-SYMBOLS = {
-    "n_target_atoms": "size of D",
-    "n_source_atoms": "size of B",
-    "source_shrinkage": "λ1s / λ2s",
-    "target_shrinkage": "λ1t / λ2t",
-    "source_fit": "λ2s",
-    "target_fit": "λ2t",
-    "similarity_penalty": "λ_W",
-    "training__max_iter": "rounds of Algorithm 2",
-}
 SIDES = ("held-out", "unseen")
 
 
@@ -74,15 +48,17 @@ class Sweep(NamedTuple):
 
 
 def planned(sweep: Sweep) -> Sweep:
-    """The sweep, checked; without values it takes those of `VALUES`."""
+    """The sweep, checked; without values it takes what a search would try, five of a range."""
     model = built(method(sweep.method), sweep.fixed)
     check_names([sweep.parameter], plain_parameters(model), sweep.method)
     if sweep.on not in SIDES:
         raise InputError(f"a sweep is on {listed(SIDES)} classes, not {sweep.on!r}")
-    values = sweep.values or VALUES.get(sweep.parameter)
+    values: Any = sweep.values or model.default_grid().get(sweep.parameter)
     if values is None:
         raise InputError(f"say which values of {sweep.parameter} to try, as in --values 0.1,1,10")
-    return sweep._replace(values=values)
+    if is_range(values):
+        values = [float(f"{v:.2g}") for v in values.ppf(np.linspace(0, 1, 5))]
+    return sweep._replace(values=tuple(values))
 
 
 def run_sweep(
@@ -151,17 +127,14 @@ def sweep_table(sweep: Sweep, records: Sequence[dict[str, Any]]) -> Table:
     return Table(title, columns, rows, notes)
 
 
-def sweep_shown(
-    sweep: Sweep, records: Sequence[dict[str, Any]], name: str = "sweep", caption: str = ""
-) -> Shown:
-    """The table as a figure: a line per data set, with the paper's symbol of the parameter."""
+def sweep_shown(sweep: Sweep, records: Sequence[dict[str, Any]], name: str = "sweep") -> Shown:
+    """The table as a figure: a line per data set."""
     lines = {}
     for data in distinct(records, "data"):
         found = {v: _found(records, "per_class_accuracy", data, v) for v in sweep.values}
         shares = {value: trials for value, trials in found.items() if trials}
         means, spreads = map(np.mean, shares.values()), map(deviation, shares.values())
         lines[data] = (list(shares), list(means), list(spreads))
-    words = [sweep.parameter.replace("__", "_").replace("_", " "), SYMBOLS.get(sweep.parameter)]
-    label = ", ".join(filter(None, words))
-    title = sweep_table(sweep, records).title
-    return Shown(name, title, caption, lambda look: sweep_figure(label, lines, look))
+    caption = "Lines are means over the trials, bands one standard deviation."
+    draw = partial(sweep_figure, sweep.parameter, lines)
+    return Shown(name, sweep_table(sweep, records).title, caption, draw)

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unseen.apps.bench import published
-from unseen.apps.bench.variants import LABELS, NUMERALS, described
+from unseen.apps.bench.variants import LABELS, described
 from unseen.apps.report import page
+from unseen.apps.report.page import Table
+from unseen.apps.report.publish import write
 from unseen.estimators import METHODS
-from unseen.files import writing
 
 Record = dict[str, Any]
 # As their authors write them, where it is not the name of the class.
 NAMES = {"sse-int": "SSE-INT", "sse-relu": "SSE-ReLU", "deep": "deep embedding"}
-
-
-class Table(NamedTuple):
-    """A titled table of text, with notes under it."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
-
-    def markdown(self) -> str:
-        lines = [f"### {self.title}", "", _line(self.columns)]
-        lines.append(_line(["---", *["---:"] * (len(self.columns) - 1)]))
-        lines += [_line(row) for row in self.rows]
-        lines += [text for note in self.notes for text in ("", note)]
-        return "\n".join(lines) + "\n"
-
-    def html(self) -> str:
-        notes = [page.paragraph(note, note=True) for note in self.notes]
-        return page.section(self.title, page.table(self.columns, self.rows), *notes)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def all_tables(records: Sequence[Record]) -> list[Table]:
@@ -104,31 +81,17 @@ def _measure(
         row = [method_name(method), *map(spread, values)]
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
-        rows.append([*row, *_of_paper(paper, method, in_paper)])
-    for method in paper:
-        numbers = _of_paper(paper, method, in_paper)
-        if method not in methods and method not in NUMERALS and set(numbers) != {"-"}:
-            rows.append([method_name(method), *["-"] * (len(columns) - 1), *numbers])
+        there = [published.paper_value(paper, method, name) for name in in_paper]
+        rows.append([*row, *(str(value or "-") for value in there)])
     heads = [f"paper: {name}" for name in in_paper]
     return Table(title, [*columns, *heads], rows, _notes(records, bool(in_paper)))
 
 
-def _of_paper(paper: published.PaperTable, method: str, benchmarks: Sequence[str]) -> list[str]:
-    return [str(published.paper_value(paper, method, name) or "-") for name in benchmarks]
-
-
 def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
-    how = {
-        "default": "default parameters",
-        "holdout": "parameters chosen on held-out seen classes",
-        "paper": "parameters chosen on two held-out seen classes, as in the paper",
-    }
-    splits = "; ".join(
-        f"{data}: {_of(records, data=data)[0]['split'] or 'its only'} split"
-        for data in distinct(records, "data")
-    )
-    tuning = " and ".join(how[t] for t in distinct(records, "tuning"))
-    notes = [f"{over_trials(len(distinct(records, 'trial')))}; {tuning}; {splits}."]
+    splits = {r["data"]: f"{r['data']}: {r['split'] or 'its only'} split" for r in records}
+    tuning = " and ".join(distinct(records, "tuning"))
+    trials = over_trials(len(distinct(records, "trial")))
+    notes = [f"{trials}; tuning {tuning}; {'; '.join(splits.values())}."]
     if beside_paper:
         notes.append("The paper's numbers are with VGG-19 features, its splits and tuning.")
     return notes
@@ -161,9 +124,8 @@ def _generalized(records: Sequence[Record]) -> Table:
             for name, found in _groups(records)
         ],
         [
-            "What seen classes lose is learned for every method from training rows alone: a copy "
-            "is trained without a fifth of the seen classes and a fifth of the other rows, and the "
-            "penalty with the best harmonic mean on both is taken. AUSUC is over all penalties."
+            "What seen classes lose is learned for every method from training rows alone, as "
+            "'unseen fit --calibrate' does. AUSUC is over all penalties."
         ],
     )
 
@@ -218,10 +180,8 @@ def _mean(records: Sequence[Record], field: str) -> float:
 def write_tables(folder: Path, tables: Sequence[Table], command: str, picture: str = "") -> None:
     """All tables, under the command that made them, as Markdown and as one page that needs no
     network; `picture` is a part of the page."""
-    with writing(folder / "tables.md") as path:
-        text = f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
-        path.write_text(text, encoding="utf-8")
-    with writing(folder / "tables.html") as path:
-        body = page.paragraph("Made by") + page.code(command) + picture
-        text = page.page("Benchmark", body + "".join(table.html() for table in tables))
-        path.write_text(text, encoding="utf-8")
+    text = f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
+    write(folder / "tables.md", text.encode())
+    body = page.paragraph("Made by") + page.code(command) + picture
+    text = page.page("Benchmark", body + "".join(table.html() for table in tables))
+    write(folder / "tables.html", text.encode())

@@ -14,32 +14,24 @@ LABELS = (*NUMERALS, *PAIRWISE)
 GROUPS = {"variants": NUMERALS, "algorithm-3": PAIRWISE}
 
 
-def variants() -> dict[str, dict[str, Any]]:
-    """Parameters of JLSE for each variant, in plain words.
+def table_rows() -> dict[str, dict[str, Any]]:
+    """Parameters of JLSE for each variant, in plain words, and for Algorithm 3 after Algorithm 2.
 
     Codes of training from the start or by Algorithm 2; codes of test time from the start or by
-    Algorithm 4; decision 1 or 2: the last of the three changes fastest.
+    Algorithm 4; decision 1 or 2: the last of the three changes fastest. Algorithm 3, one code per
+    pair, the paper describes and does not measure; its decision 2 is Eq. (gen_dec), and 1 leaves
+    out log p_B of the best codes of a class alone.
     """
-    choices = product((0, _rounds()), ("DataFit", "Algorithm4"), (1, 2))
+    rounds = JLSE().get_params()["training__max_iter"]
+    choices = [
+        *product((0, rounds), ("DataFit", "Algorithm4"), (1, 2)),
+        *product((rounds,), ("Algorithm3",), (1, 2)),
+    ]
+    names = ("training__max_iter", "testing", "decision")
     return {
-        numeral: {"training__max_iter": rounds, "testing": testing, "decision": decision}
-        for numeral, (rounds, testing, decision) in zip(NUMERALS, choices, strict=True)
+        label: dict(zip(names, choice, strict=True))
+        for label, choice in zip(LABELS, choices, strict=True)
     }
-
-
-def table_rows() -> dict[str, dict[str, Any]]:
-    """The variants and, after Algorithm 2, Algorithm 3, one code per pair, which the paper
-    describes and does not measure. Its decision 2 is Eq. (gen_dec); 1 leaves out log p_B of the
-    best codes of a class alone."""
-    pairwise = {
-        label: {"training__max_iter": _rounds(), "testing": "Algorithm3", "decision": decision}
-        for decision, label in enumerate(PAIRWISE, start=1)
-    }
-    return {**variants(), **pairwise}
-
-
-def _rounds() -> int:
-    return JLSE().get_params()["training__max_iter"]
 
 
 def described(label: str) -> str:

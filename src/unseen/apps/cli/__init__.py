@@ -22,41 +22,21 @@ from unseen.errors import InputError, MissingExtraError
 # The module of each command and the first line of its help: with these 'unseen --help' loads none
 # of what the commands need.
 COMMANDS = {
-    "demo": (
-        "about",
-        "Learn seven handwritten digits, recognise the other three; tables and a page with "
-        "pictures.",
-    ),
+    "demo": ("about", "Learn seven handwritten digits, recognise the other three."),
     "check": ("about", "Read a data set and say in plain words what was found and what is wrong."),
     "fit": ("models", "Train a model on the seen classes of a data set and save it."),
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
     "retrieve": ("rows", "Find the rows that fit the description of a class best."),
-    "explain": (
-        "explain",
-        "Say why a row is, or is not, of a class: attributes, known classes, latent links.",
-    ),
-    "evaluate": (
-        "models",
-        "Measure a model on the unseen classes of a data set: recognition and retrieval.",
-    ),
-    "tune": (
-        "tune",
-        "Choose parameters by holding out seen classes; the unseen ones take no part.",
-    ),
-    "bench": (
-        "bench",
-        "Measure methods on data sets: recognition, retrieval, time and memory, over several "
-        "trials.",
-    ),
+    "explain": ("explain", "Say why a row is, or is not, of a class."),
+    "evaluate": ("models", "Measure a model on the unseen classes of a data set."),
+    "tune": ("tune", "Choose parameters by holding out seen classes."),
+    "bench": ("bench", "Measure methods on data sets, over several trials."),
     "sweep": ("bench", "Accuracy against one parameter, as numbers and as a picture."),
-    "report": (
-        "report",
-        "Write one page with tables and figures of a model on a data set, or of a benchmark.",
-    ),
+    "report": ("report", "Write a page of a model on a data set, or of a benchmark."),
     "methods": ("about", "List the methods with their parameters, or describe one in full."),
     "datasets": (
         "datasets",
-        "List the embedded data sets, and the published ones with where to get them.",
+        "List data sets: embedded ones, published ones and where to get them.",
     ),
 }
 

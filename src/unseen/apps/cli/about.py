@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,16 +15,12 @@ import typer
 from unseen.apps.cli.completion import method_names
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import Json, check_page_out
-from unseen.apps.cli.output import say, show, show_json, working
-from unseen.apps.report.page import percent
+from unseen.apps.cli.output import say, show, show_json, show_table, working
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
 from unseen.support.parameters import plain_parameters
-
-# Seconds that a JLSE takes on the digits only where its loops have to be compiled.
-_COMPILED = 5.0
 
 
 def demo(
@@ -31,11 +28,11 @@ def demo(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Learn seven handwritten digits, recognise the other three; tables and a page with pictures.
+    """Learn seven handwritten digits, recognise the other three.
 
-    Needs no files.
+    Needs no files; writes a page with pictures.
     """
-    from unseen.apps.report.demo import SPLITS, run_demo, write_demo
+    from unseen.apps.report.demo import run_demo, write_demo
 
     check_page_out(out / "index.html")
     with working("training on seven digits, testing on three"):
@@ -44,19 +41,8 @@ def demo(
     if json:
         show_json(result.as_dict() | {"page": str(page)})
         return
-    show(
-        f"Recognition of digits never seen in training ({', '.join(result.unseen)})",
-        ["method", "per-class top-1", "chance", "mAP", f"mean of {len(SPLITS)} splits", "seconds"],
-        [
-            [row.method, row.cells[0], percent(row.evaluation.chance), *row.cells[1:]]
-            for row in result.rows
-        ],
-    )
-    best = f"Retrieval with {result.best.method}, best on average"
-    show(f"{best}: the digit's description in, images out", *result.retrieval())
-    slow = [r.method for r in result.rows if r.method.endswith("jlse") and r.seconds > _COMPILED]
-    if slow:
-        say(f"Most seconds of {slow[0]} went into compiling inner loops, which happens once.")
+    show_table(result.recognition())
+    show_table(result.retrieval())
     say(f"A page with pictures: {page}")
 
 
@@ -135,18 +121,14 @@ def methods(
 
 def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    shown = inspect.getdoc(kind) or ""
-    say(shown)
-    for base in kind.__mro__[1:]:  # parameters that are documented where they are shared
-        missing = [name for name in kind().get_params(deep=False) if not _documents(shown, name)]
-        text = _parameters_of(base) if missing else ""
-        if any(_documents(text, name) for name in missing):
-            shown += text
+    say(inspect.getdoc(kind) or "")
+    for base in kind.__mro__[1:-1]:  # parameters that are documented where they are shared
+        if text := _parameters_of([base]):
             say(text)
     for name, part in kind._parts.items():
         for choice in part.classes:
             say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
-            say(_nested(name, _parameters_of(choice)))
+            say(_nested(name, _parameters_of(choice.__mro__)))
     say("\nDefaults, and in brackets what 'unseen tune' tries")
     say("--------------------------------------------------")
     grid = kind.default_grid()
@@ -155,10 +137,6 @@ def _describe(kind: type[ZeroShotClassifier]) -> None:
         text = values if isinstance(values, str) else ", ".join(map(str, values))
         indent = "  " * name.count("__")
         say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
-
-
-def _documents(text: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b[^\n]* : ", text) is not None
 
 
 def _nested(part: str, text: str) -> str:
@@ -172,8 +150,8 @@ def _nested(part: str, text: str) -> str:
     )
 
 
-def _parameters_of(kind: type[Any]) -> str:
-    """The parameters as the nearest class that documents them does."""
-    texts = (inspect.cleandoc(base.__doc__ or "") for base in kind.__mro__)
+def _parameters_of(kinds: Iterable[type[Any]]) -> str:
+    """The parameters as the first of some classes documents them."""
+    texts = (inspect.cleandoc(kind.__doc__ or "") for kind in kinds)
     parts = (text.partition("\nParameters\n") for text in texts)
     return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")

@@ -27,7 +27,7 @@ from unseen.apps.cli.options import (
     check_page_out,
     command_line,
 )
-from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.cli.output import progress, say, show_json, show_table
 from unseen.apps.report.publish import publish
 from unseen.datasets import CATALOGUE, check_exists
 from unseen.datasets.catalogue import entries, has_features
@@ -84,9 +84,10 @@ def bench(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Measure methods on data sets: recognition, retrieval, time and memory, over several trials.
+    """Measure methods on data sets, over several trials.
 
-    Results are kept in results.jsonl as they come; a run that was stopped resumes where it was.
+    Recognition, retrieval, time and memory. Results are kept in results.jsonl as they come; a run
+    that was stopped resumes where it was.
 
     Example: unseen bench digits -m eszsl -m jlse --random-classes 3 --trials 5
     """
@@ -119,7 +120,9 @@ def bench(
     if json:
         show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
     else:
-        _show(made)
+        for table in made:
+            show_table(table)
+            say()
         if n_known := sum(any(record is known for known in before) for record in records):
             say(f"{n_known} of {len(_keys(jobs))} results were in {log.path} already.")
         say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
@@ -176,7 +179,7 @@ def sweep(
     if json:
         show_json({"results": records})
         return
-    _show([table])
+    show_table(table)
     say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
@@ -209,11 +212,3 @@ def _of_the_paper(quiet: bool) -> list[str]:
 
 def _described(job: Job) -> str:
     return f"{job.data}, {job.method}, trial {job.trial + 1}"
-
-
-def _show(made: Sequence[tables.Table]) -> None:
-    for table in made:
-        show(table.title, table.columns, table.rows)
-        for note in table.notes:
-            say(note)
-        say()

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from unseen.apps.cli.options import check_out
-from unseen.apps.cli.output import note
 from unseen.errors import InputError
 from unseen.storage import checkpoint as checkpoints
 from unseen.storage import tensors
@@ -41,24 +40,12 @@ def check_checkpoint(checkpoint: Path | None, out: Path | None) -> None:
 
 
 @contextmanager
-def resuming_from(checkpoint: Path | None) -> Iterator[None]:
-    """Work that keeps its state in a file, and what is said of it."""
-    if checkpoint is None:
-        yield
-        return
-    if os.path.exists(checkpoint):
-        note(f"resuming from {checkpoint}, if it is of the same work")
-    with telling_how_to_resume(checkpoint):
-        yield
-
-
-@contextmanager
-def telling_how_to_resume(kept: Path) -> Iterator[None]:
+def telling_how_to_resume(kept: Path | None) -> Iterator[None]:
     """Who presses Ctrl-C should know that what is kept in this file is not lost."""
     try:
         yield
     except KeyboardInterrupt:
-        if os.path.exists(kept):
+        if kept is not None and os.path.exists(kept):
             sys.stderr.write(f"Stopped; the same command resumes from {kept}\n")
         raise
 

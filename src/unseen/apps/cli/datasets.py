@@ -8,13 +8,13 @@ from typing import Any
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import Json
 from unseen.apps.cli.output import say, show, show_json
-from unseen.datasets import EMBEDDED, ZeroShotDataset, data_folder
+from unseen.datasets import EMBEDDED, data_folder
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.errors import InputError
 
 
 def datasets(json: Json = False, config: Config = None) -> None:
-    """List the embedded data sets, and the published ones with where to get them.
+    """List data sets: embedded ones, published ones and where to get them.
 
     Published data are looked for in the folder that UNSEEN_DATA names, else in ~/.cache/unseen.
     Their features are not read.
@@ -26,8 +26,27 @@ def datasets(json: Json = False, config: Config = None) -> None:
             {name: d.facts() | {"notes": d.notes} for name, d in embedded.items()} | published
         )
         return
-    _show_embedded(embedded)
-    _show_published(published)
+    show(
+        "Embedded data sets",
+        ["name", "rows", "features", "attributes", "seen/unseen classes", "what"],
+        [
+            [name, f["rows"], f["features"], f["attributes"], _classes(f), d.notes[0]]
+            for name, d in embedded.items()
+            for f in [d.facts()]
+        ],
+    )
+    show(
+        f"Published data sets, looked for in {data_folder()}",
+        ["name", "rows; attributes; seen / unseen classes in the paper", "features here"],
+        [[name, _paper(known["paper"]), _here(known)] for name, known in published.items()],
+    )
+    for name, known in published.items():
+        if "problem" in known:
+            say(f"{name}: {known['problem']}")
+    say("Where to get them (docs/datasets.md says which files go where):")
+    for benchmark in CATALOGUE:
+        say(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
+    say(f"  For all with a home page: {CATALOGUE[0].get}")
     say("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")
 
 
@@ -48,33 +67,6 @@ def _published(entry: Entry) -> dict[str, Any]:
         return known | {"features": str(feature_file(entry.path))}
     except (InputError, ImportError) as error:
         return known | {"problem": str(error)}
-
-
-def _show_embedded(embedded: dict[str, ZeroShotDataset]) -> None:
-    show(
-        "Embedded data sets",
-        ["name", "rows", "features", "attributes", "seen/unseen classes", "what"],
-        [
-            [name, f["rows"], f["features"], f["attributes"], _classes(f), d.notes[0]]
-            for name, d in embedded.items()
-            for f in [d.facts()]
-        ],
-    )
-
-
-def _show_published(published: dict[str, dict[str, Any]]) -> None:
-    show(
-        f"Published data sets, looked for in {data_folder()}",
-        ["name", "rows; attributes; seen / unseen classes in the paper", "features here"],
-        [[name, _paper(known["paper"]), _here(known)] for name, known in published.items()],
-    )
-    for name, known in published.items():
-        if "problem" in known:
-            say(f"{name}: {known['problem']}")
-    say("Where to get them (docs/datasets.md says which files go where):")
-    for benchmark in CATALOGUE:
-        say(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
-    say(f"  For all with a home page: {CATALOGUE[0].get}")
 
 
 def _paper(row: dict[str, Any] | None) -> str:

@@ -28,7 +28,7 @@ def explain(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Say why a row is, or is not, of a class: attributes, known classes, latent links.
+    """Say why a row is, or is not, of a class.
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """

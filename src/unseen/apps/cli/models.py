@@ -11,7 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, remove, resuming_from
+from unseen.apps.cli.checkpoint import (
+    CheckpointFile,
+    check_checkpoint,
+    remove,
+    telling_how_to_resume,
+)
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import (
     DEFAULT_METHOD,
@@ -26,14 +31,13 @@ from unseen.apps.cli.options import (
     open_data,
     with_columns,
 )
-from unseen.apps.cli.output import say, show, show_json, working
-from unseen.apps.report.page import percent
+from unseen.apps.cli.output import say, show_json, show_table, working
+from unseen.apps.report.results import class_table, results_table
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.evaluation import protocols
-from unseen.evaluation.protocols import Evaluation
 from unseen.storage.models import check_replaceable
 from unseen.support.parameters import built, check_names, plain_parameters
 
@@ -69,7 +73,7 @@ def fit(
     X, y = dataset.training_set()
     start = time.perf_counter()
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}
-    with resuming_from(checkpoint), working(f"fitting {method_name} on {y.size:,} rows"):
+    with telling_how_to_resume(checkpoint), working(f"fitting {method_name} on {y.size:,} rows"):
         model.fit(X, y, classes=dataset.classes, **kept)
     if calibrate:
         with working("calibrating seen against unseen classes"):
@@ -77,7 +81,19 @@ def fit(
     seconds = time.perf_counter() - start
     save(model, dataset, out)
     remove(checkpoint)
-    _report_fit(model, method_name, y.size, seconds, out, json)
+    n_seen, n_unseen = model.seen_classes_.size, model.unseen_classes_.size
+    if json:
+        facts = {"method": method_name, "parameters": plain_parameters(model), "rows": y.size}
+        facts |= {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)}
+        show_json(facts)
+    else:
+        rows = f"{y.size:,} rows of {n_seen} classes"
+        say(f"{method_name} trained on {rows} in {seconds:.2f} s: {out}")
+        say(
+            f"It can now recognise {counted(n_unseen, 'class')} it has never seen."
+            if n_unseen
+            else "Every class of the table has rows. Give new classes to 'predict' with --classes."
+        )
 
 
 def _check_able(kind: type[ZeroShotClassifier], checkpoint: Path | None) -> None:
@@ -87,25 +103,10 @@ def _check_able(kind: type[ZeroShotClassifier], checkpoint: Path | None) -> None
         raise InputError(f"--checkpoint is not for {listed(names)}, which are fitted in one go")
 
 
-def _report_fit(
-    model: ZeroShotClassifier, name: str, n_rows: int, seconds: float, out: Path, json: bool
-) -> None:
-    n_seen, n_unseen = model.seen_classes_.size, model.unseen_classes_.size
-    if json:
-        facts = {"method": name, "parameters": plain_parameters(model), "rows": n_rows}
-        show_json(facts | {"seen": n_seen, "unseen": n_unseen, "seconds": seconds, "out": str(out)})
-        return
-    say(f"{name} trained on {n_rows:,} rows of {n_seen} classes in {seconds:.2f} s: {out}")
-    if n_unseen:
-        say(f"It can now recognise {counted(n_unseen, 'class')} it has never seen.")
-    else:
-        say("Every class of the table has rows. Give new classes to 'predict' with --classes.")
-
-
 def evaluate(
     model_file: Model, data: Data, split: Split = "", json: Json = False, config: Config = None
 ) -> None:
-    """Measure a model on the unseen classes of a data set: recognition and retrieval.
+    """Measure a model on the unseen classes of a data set.
 
     Example: unseen evaluate birds.unseen birds/
     """
@@ -116,41 +117,11 @@ def evaluate(
     if json:
         show_json(result.as_dict())
     else:
-        _show(f"{type(model).__name__} on {dataset.name}", result)
-
-
-def _show(title: str, result: Evaluation) -> None:
-    """The results on unseen classes: overall, generalised if there, and by class."""
-    n_classes = len(result.by_class)
-    rows_of = f"{counted(result.rows, 'row')} of {counted(n_classes, 'unseen class')}"
-    show(
-        f"{title}: {rows_of}",
-        ["measure", "value"],
-        [
-            ["per-class top-1 accuracy", percent(result.per_class_accuracy)],
-            ["chance", percent(result.chance)],
-            ["per-image top-1 accuracy", percent(result.per_image_accuracy)],
-            ["retrieval mAP", percent(result.mean_average_precision)],
-            ["retrieval mAP, against the others", percent(result.relative_mean_average_precision)],
-            ["seconds", f"{result.seconds:.3f}"],
-        ],
-    )
-    if (g := result.generalized) is not None:
-        show(
-            "Generalised: seen and unseen classes compete",
-            ["seen", "unseen", "harmonic mean", "AUSUC"],
-            [[percent(g.seen), percent(g.unseen), percent(g.harmonic_mean), f"{g.ausuc:.3f}"]],
-        )
-    show(
-        "By class",
-        ["class", "rows", "top-1", "average precision"],
-        [
-            [c.name, c.rows, percent(c.accuracy), percent(c.average_precision)]
-            for c in result.by_class
-        ],
-    )
-    if n_classes == 1:
-        say("Note: there is only one class to choose, so every prediction is right.")
+        label = type(model).__name__
+        show_table(results_table(f"{label} on {dataset.name}", {label: result}))
+        show_table(class_table({label: result}, {}))
+        if len(result.by_class) == 1:
+            say("Note: there is only one class to choose, so every prediction is right.")
 
 
 def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:

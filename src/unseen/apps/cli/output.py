@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,12 +15,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from unseen.apps.report import page
 from unseen.support.progress import listening
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
 _WIDTH = None if sys.stdout.isatty() else 100
-# A count, a share, a mean with its deviation, or nothing.
-_NUMBERS = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 
 
 def say(text: str = "") -> None:
@@ -37,8 +35,7 @@ def note(text: str) -> None:
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table; columns of numbers stand to the right."""
     table = Table()
-    for k, column in enumerate(columns):
-        numeric = all(_NUMBERS.fullmatch(str(row[k])) for row in rows)
+    for column, numeric in zip(columns, page.numeric_columns(len(columns), rows), strict=True):
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
@@ -46,6 +43,13 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> N
     # Not as the table's own title, which would be wrapped to the width of a narrow table.
     console.print(Text(title, "bold"))
     console.print(table)
+
+
+def show_table(table: page.Table) -> None:
+    """A table with its notes."""
+    show(table.title, table.columns, table.rows)
+    for text in table.notes:
+        say(text)
 
 
 def _cell(value: Any) -> Text:

@@ -23,10 +23,10 @@ from unseen.apps.cli.options import (
     open_data,
     with_columns,
 )
-from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.cli.output import progress, say, show_json, show_table
 from unseen.apps.report.measure import measure, subjects_of
 from unseen.apps.report.model_page import SECTIONS, write_model_report
-from unseen.apps.report.page import percent
+from unseen.apps.report.results import results_table
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, require
 from unseen.files import read_lines
@@ -66,7 +66,7 @@ def report(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Write one page with tables and figures of a model on a data set, or of a benchmark.
+    """Write a page of a model on a data set, or of a benchmark.
 
     The page holds all it shows; the figures are beside it as files too.
 
@@ -96,17 +96,10 @@ def report(
     with progress(total, quiet=json) as advance:
         tell = lambda what: advance(what, min(next(steps), total - 1))  # noqa: E731
         found = measure(subjects, dataset, tsne_rows, tell)
-        page = write_model_report(found, out, command_line(), data, explain or [], top, tell)
+        page = write_model_report(found, out, command_line(), explain or [], top, tell)
     results = {m.label: m.evaluation for m in found.methods}
     if not json:
-        show(
-            f"{dataset.name}: {found.y.size:,} rows of {found.names.size} unseen classes",
-            ["method", "per-class top-1", "mAP", "chance"],
-            [
-                [label, *map(percent, (e.per_class_accuracy, e.mean_average_precision, e.chance))]
-                for label, e in results.items()
-            ],
-        )
+        show_table(results_table(dataset.name, results))
     _deliver(page, json, results={label: e.as_dict() for label, e in results.items()})
 
 

@@ -13,8 +13,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from unseen import files
 from unseen.apps.cli.config import Config
@@ -72,8 +70,6 @@ def predict(
     title = f"Predictions among {_among(among, model)}"
     lines = _predicted(model, rows.X, list(beside.values()), top, among)
     _deliver(title, header, lines, rows.X.shape[0], out, json)
-    if not json and (lost := _lost(rows.labels, among)):
-        say(f"Note: {lost}")
 
 
 def _predicted(
@@ -86,17 +82,14 @@ def _predicted(
     """One line per row, in the blocks in which the model itself would visit the rows: only one
     block is in memory, and a table of the first lines costs no more than the first block."""
     itemsize = 4 if X.dtype in (np.float16, np.float32) else 8
-    blocks = list(row_blocks(X.shape[0], X.shape[1] * itemsize))
-    console, what = Console(stderr=True), f"predicting {X.shape[0]:,} rows"
-    for rows in track(
-        blocks, what, console=console, transient=True, disable=not console.is_terminal
-    ):
-        best = model.top_k(X[rows], top, among)
-        known = [column[rows].tolist() for column in beside]
-        found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
-        for row, (names, scores, *cells) in enumerate(found, start=rows.start):
-            pairs = zip(names, scores, strict=True)
-            yield [row, *cells, *(cell for pair in pairs for cell in pair)]
+    with working(f"predicting {X.shape[0]:,} rows"):
+        for rows in row_blocks(X.shape[0], X.shape[1] * itemsize):
+            best = model.top_k(X[rows], top, among)
+            known = [column[rows].tolist() for column in beside]
+            found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
+            for row, (names, scores, *cells) in enumerate(found, start=rows.start):
+                pairs = zip(names, scores, strict=True)
+                yield [row, *cells, *(cell for pair in pairs for cell in pair)]
 
 
 def _among(names: list[Any], model: ZeroShotClassifier) -> str:
@@ -106,15 +99,6 @@ def _among(names: list[Any], model: ZeroShotClassifier) -> str:
     n_known = model.class_table_.n_classes
     more = "" if len(names) == n_known else f" (--candidates all for all {n_known})"
     return counted(len(names), f"{kind}class") + more
-
-
-def _lost(labels: np.ndarray | None, names: list[Any]) -> str:
-    """Rows whose own class is no candidate cannot be named right, which a user may overlook."""
-    n_lost = 0 if labels is None else int((~np.isin(labels, np.array(names, str))).sum())
-    if not n_lost:
-        return ""
-    rows = "1 row belongs" if n_lost == 1 else f"{n_lost:,} rows belong"
-    return f"{rows} to a class that is not among the candidates and cannot be named right."
 
 
 def retrieve(

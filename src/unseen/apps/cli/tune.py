@@ -9,7 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.checkpoint import CheckpointFile, check_checkpoint, remove, resuming_from
+from unseen.apps.cli.checkpoint import (
+    CheckpointFile,
+    check_checkpoint,
+    remove,
+    telling_how_to_resume,
+)
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.models import check_model_out, parameters, save
 from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
@@ -23,10 +28,8 @@ from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tun
 from unseen.evaluation.tuning.run import grid_of
 from unseen.support.parameters import Composite, built, plain
 
-_SHOWN = 10
-# More letters of parameter names than a line has room for; so many settings stand side by side.
-_HEADER = 50
-_SHOWN_ACROSS = 6
+# So many settings have room side by side.
+_SHOWN = 6
 
 
 def tune(
@@ -65,9 +68,10 @@ def tune(
     json: Json = False,
     config: Config = None,
 ) -> None:
-    """Choose parameters by holding out seen classes; the unseen ones take no part.
+    """Choose parameters by holding out seen classes.
 
-    The defaults, with what --set says, are kept unless a setting beats them clearly.
+    The unseen classes take no part. The defaults, with what --set says, are kept unless a setting
+    beats them clearly.
 
     Example: unseen tune birds/ --budget 600 --out birds.unseen
     """
@@ -85,7 +89,7 @@ def tune(
     cv = ClassHoldout(hold_out, preset.n_splits if splits is None else splits)
     search = {"protocol": protocol, "strategy": strategy, "budget": budget, "scoring": scoring}
     search |= {"n_settings": settings, "n_jobs": jobs, "progress": not json, "cv": cv}
-    with resuming_from(checkpoint):
+    with telling_how_to_resume(checkpoint):
         found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)
@@ -129,25 +133,18 @@ def _trial(t: Trial) -> dict[str, Any]:
 
 
 def _show_best(found: Tuning, name: str) -> None:
-    """The best settings and the default, one per line, or one a column where there are many
-    parameters."""
-    names = sorted({name for trial in found.trials for name in trial.parameters})
-    wide = sum(map(len, names)) > _HEADER
-    n_shown = min(_SHOWN_ACROSS if wide else _SHOWN, len(found.trials))
-    places = {str(k): trial for k, trial in enumerate(found.trials[:n_shown], start=1)}
-    own = next((k for k, trial in places.items() if trial is found.default), "")
-    places = {f"{k} default" if k == own else k: trial for k, trial in places.items()}
-    if not own:
-        places["default"] = found.default
-    columns = ["place", *names, found.scoring, "sd", "splits", "s"]
+    """The best settings and the default side by side."""
+    best = found.trials[:_SHOWN]
+    columns = {str(k): trial for k, trial in enumerate(best, start=1)} | {"default": found.default}
     rows = [
-        [place, *(_text(t.parameters.get(k, "")) for k in names), *_cells(t)]
-        for place, t in places.items()
+        [parameter, *(_text(t.parameters.get(parameter, "")) for t in columns.values())]
+        for parameter in sorted({name for trial in found.trials for name in trial.parameters})
     ]
-    if wide:
-        columns, *rows = zip(columns, *rows, strict=True)
-    title = f"{name}: best {n_shown} of {len(found.trials)} settings on held-out seen classes"
-    show(title, columns, rows)
+    results = zip(*map(_cells, columns.values()), strict=True)
+    measures = (found.scoring, "sd", "splits", "seconds")
+    rows += [[what, *cells] for what, cells in zip(measures, results, strict=True)]
+    title = f"{name}: best {len(best)} of {len(found.trials)} settings on held-out seen classes"
+    show(title, ["place", *columns], rows)
 
 
 def _text(value: Any) -> Any:
@@ -168,18 +165,11 @@ def _cells(trial: Trial) -> list[str]:
 
 def _spent(found: Tuning) -> str:
     """What the search cost, and honestly what it left undone."""
-    cost = f"{counted(found.n_fits, 'fit')} in {found.spent:.1f} s"
-    if found.budget is not None:
-        cost += f" of {found.budget:g} s"
-    line = f"Strategy {found.strategy}: {cost}"
     n_all = sum(t.n_splits == found.n_splits for t in found.trials)
-    if found.finished:
-        return f"{line}; {n_all} of {len(found.trials)} settings were scored on all splits."
-    best = found.trials[0].n_splits
-    return (
-        f"{line}; the budget ended the search: {found.n_tried} of {len(found.trials)} settings "
-        f"were tried, {n_all} on all splits, the best on {best} of {found.n_splits}."
-    )
+    line = f"Strategy {found.strategy}: {counted(found.n_fits, 'fit')} in {found.spent:.1f} s; "
+    if not found.finished:
+        line += f"the budget ended the search after {counted(found.n_tried, 'setting')}; "
+    return f"{line}{n_all} of {len(found.trials)} settings were scored on all splits."
 
 
 def _compared(found: Tuning) -> str:
@@ -191,12 +181,10 @@ def _compared(found: Tuning) -> str:
         return "The default failed; the best other setting is kept."
     here = [percent(fmean(t.scores[:n_splits])) for t in (default, winner)]
     line = f"Default {here[0]}, best other setting {here[1]} on {counted(n_splits, 'split')}"
-    if n_splits == 1:
-        return f"{line}: too few to tell them apart; the default is kept."
-    line += f": {100 * gain:+.1f} ± {100 * error:.1f} points (standard error)"
-    if kept_default:
-        return f"{line}; the default is kept, as it is not beaten by two standard errors."
-    return f"{line}; the default is beaten by more than two standard errors and given up."
+    if n_splits > 1:
+        line += f": {100 * gain:+.1f} ± {100 * error:.1f} points (standard error)"
+    beaten = "is kept, as it is not" if kept_default else "is given up, as it is"
+    return f"{line}; the default {beaten} beaten by two standard errors."
 
 
 def _options(chosen: dict[str, Any]) -> str:

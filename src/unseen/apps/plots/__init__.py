@@ -8,7 +8,6 @@ from __future__ import annotations
 from unseen.apps.plots.canvas import DARK, LIGHT, Look
 from unseen.apps.plots.curves import (
     precision_recall_figure,
-    precision_recall_grid,
     seen_unseen_figure,
     sweep_figure,
 )
@@ -40,7 +39,6 @@ __all__ = [
     "objective_figure",
     "pair_figure",
     "precision_recall_figure",
-    "precision_recall_grid",
     "seen_unseen_figure",
     "similarity_figure",
     "sweep_figure",

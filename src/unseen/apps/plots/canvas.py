@@ -112,8 +112,15 @@ def svg(figure: Any) -> str:
 MAKER = "unseen"
 
 
-def png(figure: Any, dpi: int = 130) -> bytes:
+def png(figure: Any) -> bytes:
     """A figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": MAKER})
+    figure.savefig(buffer, format="png", dpi=130, metadata={"Software": MAKER})
+    return buffer.getvalue()
+
+
+def jpeg(figure: Any) -> bytes:
+    """A figure as the bytes of a JPEG file, small where it holds photographs."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="jpeg", dpi=110)
     return buffer.getvalue()

@@ -15,23 +15,6 @@ _COLUMNS = 5
 
 
 def precision_recall_figure(
-    curves: Mapping[str, PrecisionRecallCurve],
-    average_precision: Mapping[str, float],
-    look: Look = LIGHT,
-) -> Any:
-    """One precision-recall curve per class, with its average precision in the legend."""
-    # Small in inches, so that its letters are large enough on a telephone.
-    figure = new_figure(4.2, 3.1 + 0.21 * len(curves), look)
-    axes = figure.add_subplot(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.03))
-    for k, (name, curve) in enumerate(curves.items()):
-        label = f"{plain(name)} (AP {_PERCENT * average_precision[name]:.1f} %)"
-        _step(axes, curve, linewidth=2, label=label, **line_look(k, look))
-    tidy(axes, look)
-    legend(figure, look, loc="outside lower center", fontsize=9)
-    return figure
-
-
-def precision_recall_grid(
     curves: Mapping[str, Mapping[str, PrecisionRecallCurve]],
     average_precision: Mapping[str, Mapping[str, float]],
     look: Look = LIGHT,
@@ -43,12 +26,9 @@ def precision_recall_grid(
     names = list(next(iter(curves.values())))
     n_columns = min(_COLUMNS, len(names))
     n_lines = -(-len(names) // n_columns)
-    width, height = 1.68 * n_columns + 0.55, 1.62 * n_lines + 0.9
-    figure = new_figure(width, height, look, layout="none")
-    figure.subplots_adjust(left=0.5 / width, right=1 - 0.15 / width, wspace=0.16)
-    figure.subplots_adjust(bottom=0.5 / height, top=1 - 0.75 / height, hspace=0.5)
-    panels = figure.subplots(n_lines, n_columns, squeeze=False)
-    for place, (axes, name) in enumerate(zip(panels.flat, names, strict=False)):
+    figure = new_figure(max(1.68 * n_columns, 4.2), 1.6 * n_lines + 0.9, look)
+    panels = figure.subplots(n_lines, n_columns, squeeze=False, sharex=True, sharey=True)
+    for axes, name in zip(panels.flat, names, strict=False):
         for k, method in enumerate(curves):
             _step(axes, curves[method][name], linewidth=1.6, **line_look(k, look))
         shares = " / ".join(f"{_PERCENT * average_precision[m][name]:.0f}" for m in curves)
@@ -56,16 +36,12 @@ def precision_recall_grid(
         axes.set(xlim=(0, 1), ylim=(0, 1.05), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
         tidy(axes, look, size=7)
         axes.title.set_fontsize(7.5)
-        axes.tick_params(
-            labelleft=place % n_columns == 0, labelbottom=place + n_columns >= len(names)
-        )
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
     named = {"handles": panels.flat[0].lines, "labels": [plain(m) for m in curves]}
-    legend(figure, look, loc="upper center", ncols=len(curves), fontsize=9, **named)
-    style = {"color": look.ink, "fontsize": 9}
-    figure.supxlabel("recall", y=0.02 / height, va="bottom", **style)
-    figure.supylabel("precision", x=0.02 / width, ha="left", **style)
+    legend(figure, look, loc="outside upper center", ncols=len(curves), fontsize=9, **named)
+    figure.supxlabel("recall", color=look.ink, fontsize=9)
+    figure.supylabel("precision", color=look.ink, fontsize=9)
     return figure
 
 

@@ -47,24 +47,19 @@ def similarity_figure(
     n, few = len(names), len(names) <= _FEW
     side = 2.2 if few else max(4.5, 0.135 * n)
     shape = (1, len(matrices)) if few else (len(matrices), 1)
-    left, step = text_width(names, _size(n)) + 0.15, side + (0.15 if few else 0.4)
-    width, height = left + step * shape[1] + 0.8, step * shape[0] + (0.45 if few else 0.1)
-    figure = new_figure(width, height, look, layout="none")
+    width = side * shape[1] + text_width(names, _size(n)) + 0.8
+    figure = new_figure(width, side * shape[0] + 0.5, look, layout="compressed")
     off = ~np.eye(n, dtype=bool)
     low = min((float(m[off].min()) for m in matrices.values() if n > 1), default=0.0)
-    image = None
-    for k, (title, matrix) in enumerate(matrices.items()):
-        x, y = (left + k * step, 0.1) if few else (left, height - (k + 1) * step)
-        axes = figure.add_axes((x / width, y / height, side / width, side / height))
+    panels, image = figure.subplots(*shape, squeeze=False), None
+    for k, (axes, (title, matrix)) in enumerate(zip(panels.flat, matrices.items(), strict=True)):
         image = axes.imshow(matrix, cmap="cividis", vmin=min(low, 0.99), vmax=1)
         axes.set_title(plain(title, 40))
         tidy(axes, look, grid=False)
         _name_side(axes.yaxis, names if k == 0 or not few else [], look)
         axes.set_xticks([])
         _no_frame(axes)
-    x, tall = (left + side * shape[1] + 0.15 * shape[1]) / width, min(side, 3.0)
-    bar = figure.add_axes((x, (height - 0.35 - tall) / height, 0.12 / width, tall / height))
-    _scale(figure, image, look, "cosine", cax=bar)
+    _scale(figure, image, look, "cosine", ax=panels, shrink=0.6, aspect=30)
     return figure
 
 

@@ -10,14 +10,13 @@ import numpy as np
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, tidy
 from unseen.errors import InputError
 
-PARTS = ("source", "target", "pairs", "penalty", "total")
-_MEANING = {
-    "source": "fit of the classes",
-    "target": "fit of the rows",
-    "pairs": "loss of the pairs",
-    "penalty": "penalty on W",
-    "total": "J, their sum",
-}
+PARTS = (
+    "fit of the classes",
+    "fit of the rows",
+    "loss of the pairs",
+    "penalty on W",
+    "J, their sum",
+)
 
 
 def objective_figure(history: np.ndarray, parts: Sequence[str] = PARTS, look: Look = LIGHT) -> Any:
@@ -28,7 +27,7 @@ def objective_figure(history: np.ndarray, parts: Sequence[str] = PARTS, look: Lo
     """
     values = np.asarray(history, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
-    titles = ["objective"] if values.shape[1] == 1 else [_MEANING.get(p, p) for p in parts]
+    titles = ["objective"] if values.shape[1] == 1 else list(parts)
     if values.shape[1] != len(titles) or not len(values):
         raise InputError(
             f"a history of shape {values.shape} has not the {len(titles)} parts {', '.join(titles)}"

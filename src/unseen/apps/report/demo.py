@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from unseen import __version__, metrics
-from unseen.apps.plots import Strip, gallery_figure, precision_recall_figure
-from unseen.apps.plots.canvas import png
+from unseen import __version__
+from unseen.apps.report import figures
 from unseen.apps.report import page as html
-from unseen.apps.report.page import percent
+from unseen.apps.report.measure import Measurements, Subject, measure
+from unseen.apps.report.model_page import retrieval
+from unseen.apps.report.page import Table, percent
 from unseen.apps.report.pictures import RowPictures
-from unseen.apps.report.publish import Shown, publish, write
+from unseen.apps.report.publish import publish, write
+from unseen.apps.report.results import class_table
 from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
-from unseen.datasets.digits import DIGITS, draw_segments
+from unseen.datasets.digits import draw_segments
 from unseen.errors import require
 from unseen.estimators import ZeroShotClassifier, method
-from unseen.evaluation.protocols import ClassResult, Evaluation, evaluate
+from unseen.evaluation.protocols import Evaluation, evaluate
 
 _TOP = 5
 SHOWN = ("kernel-jlse", "jlse", "eszsl", "ale", "sae", "conse", "dap")
@@ -38,73 +40,47 @@ class DemoRow:
     deviation_over_splits: float
     seconds: float
 
-    @property
-    def cells(self) -> list[str]:
-        """Per-class top-1, mAP, the mean over the splits, and seconds, for a table."""
-        return [
-            percent(self.evaluation.per_class_accuracy),
-            percent(self.evaluation.mean_average_precision),
-            f"{percent(self.mean_over_splits)} ± {percent(self.deviation_over_splits)}",
-            f"{self.seconds:.2f}",
-        ]
-
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Everything the demonstration found."""
+    """Everything the demonstration found; `found` is of the method that is best on average."""
 
-    data: ZeroShotDataset
-    models: dict[str, ZeroShotClassifier]
     rows: tuple[DemoRow, ...]
-
-    @property
-    def unseen(self) -> list[str]:
-        """The unseen digits in the order of their numbers."""
-        return _by_number(self.data.unseen.tolist())
-
-    @property
-    def best(self) -> DemoRow:
-        return max(self.rows, key=lambda row: row.mean_over_splits)
-
-    @property
-    def by_class(self) -> list[ClassResult]:
-        """The retrieval of the best method, one unseen digit after the other."""
-        found = {c.name: c for c in self.best.evaluation.by_class}
-        return [found[name] for name in self.unseen]
-
-    def returned(self) -> dict[str, list[tuple[int, bool]]]:
-        """For each unseen digit the first five rows that the best method ranks, and whether each
-        is right."""
-        X, y = self.data.unseen_set()
-        model, numbers, found = self.models[self.best.method], self.data.unseen_rows, {}
-        for name in self.unseen:
-            rows = model.rank(name, X, k=_TOP).rows
-            found[name] = [(int(numbers[r]), bool(y[r] == name)) for r in rows]
-        return found
+    found: Measurements
 
     @property
     def hits(self) -> dict[str, int]:
-        """Right images among the first five."""
-        return {name: sum(right for _, right in rows) for name, rows in self.returned().items()}
+        """Right images among the first five of each unseen digit."""
+        returned = self.found.retrieved(_TOP)
+        return {name: sum(r.right for r in rows) for name, rows in returned.items()}
 
-    def retrieval(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows of a table of the retrieval by the best method."""
-        hits = self.hits
-        columns = ["digit", "images", "average precision", f"right among the first {_TOP}"]
-        return columns, [
-            [c.name, c.rows, percent(c.average_precision), hits[c.name]] for c in self.by_class
+    def recognition(self) -> Table:
+        mean = f"mean of {len(SPLITS)} splits"
+        columns = ["method", "per-class top-1", "chance", "mAP", mean, "seconds"]
+        rows = [
+            [
+                row.method,
+                *map(percent, (row.evaluation.per_class_accuracy, row.evaluation.chance)),
+                percent(row.evaluation.mean_average_precision),
+                f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
+                f"{row.seconds:.2f}",
+            ]
+            for row in self.rows
         ]
+        names = ", ".join(self.found.names)
+        return Table(f"Recognition of digits never seen in training ({names})", columns, rows)
+
+    def retrieval(self) -> Table:
+        main = self.found.main
+        table = class_table({main.label: main.evaluation}, {})
+        return table._replace(title=f"{main.label}, best on average, by class")
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "unseen": self.unseen,
+            "unseen": self.found.names.tolist(),
             "methods": [asdict(row) for row in self.rows],
             "hits among the first five": self.hits,
         }
-
-
-def _by_number(names: list[str]) -> list[str]:
-    return sorted(names, key=DIGITS.index)
 
 
 def run_demo() -> DemoResult:
@@ -120,7 +96,8 @@ def run_demo() -> DemoResult:
         seconds = time.perf_counter() - start
         scores = [_fitted(name, other).score(*other.unseen_set()) for other in others]
         rows.append(DemoRow(name, result, float(np.mean(scores)), float(np.std(scores)), seconds))
-    return DemoResult(data, models, tuple(rows))
+    best = max(rows, key=lambda row: row.mean_over_splits).method
+    return DemoResult(tuple(rows), measure([Subject(best, models[best])], data, tsne_rows=0))
 
 
 def _fitted(name: str, data: ZeroShotDataset) -> ZeroShotClassifier:
@@ -129,32 +106,19 @@ def _fitted(name: str, data: ZeroShotDataset) -> ZeroShotClassifier:
 
 
 def write_demo(result: DemoResult, folder: Path) -> Path:
-    """Write the page, which holds all it shows, and the gallery once more as a picture."""
-    text = html.page("unseen: digits nobody trained on", _body(result, folder))
+    """Write the page, which holds all it shows, and its figures as files."""
+    text = html.page("unseen: digits nobody trained on", _body(result, folder / "figures"))
     write(folder / "index.html", text.encode())
-    write(folder / "retrieval.png", png(_picture(result), 110))
     return folder / "index.html"
 
 
-def _picture(result: DemoResult) -> Any:
-    data = result.data
-    assert data.images is not None
-    strips = []
-    for name, returned in result.returned().items():
-        images = [data.images[row] for row, _ in returned]
-        lit = draw_segments(data.classes.vector(name))
-        strips.append(Strip(name, lit, images, [right for _, right in returned]))
-    return gallery_figure(strips, "Digits that no training image shows")
-
-
 def _body(result: DemoResult, folder: Path) -> str:
-    data = result.data
-    *others, last = result.unseen
-    seen = ", ".join(_by_number(data.seen.tolist()))
+    found, data = result.found, result.found.data
+    *others, last = found.names
     says = (
         f"A model was trained on {data.train_rows.size:,} handwritten images of seven digits "
-        f"({seen}). It has never seen an image of {', '.join(others)} or {last}. All it knows of "
-        "them is which segments of a seven-segment display they light."
+        f"({', '.join(data.seen)}). It has never seen an image of {', '.join(others)} or {last}. "
+        "All it knows of them is which segments of a seven-segment display they light."
     )
     caveat = (
         "Per-class top-1: the mean over the unseen digits of the share of their images that are "
@@ -162,62 +126,26 @@ def _body(result: DemoResult, folder: Path) -> str:
         "segment, so results vary a lot between choices of the three unseen digits: the mean "
         f"of {len(SPLITS)} such splits is the honest summary."
     )
-    goes_in = f"The description of a digit goes in, the {_TOP} images that fit it best come out."
-    false = "A red frame and a cross mark a false return: an image of another digit."
-    retrieval = [
-        html.paragraph(goes_in),
-        _gallery(result),
-        html.paragraph(false, note=True),
-        html.table(*result.retrieval()),
-        _curves(result, folder),
-    ]
+    lit = {name: draw_segments(data.classes.vector(name)) for name in found.names.tolist()}
     repeat = html.paragraph(f"With unseen {__version__}:"), html.code("unseen demo --out FOLDER")
     parts = [
         html.paragraph(says),
-        html.section("What the model knows of each digit", _description_table(result)),
-        html.section("Recognition", _recognition_table(result), html.paragraph(caveat, note=True)),
-        html.section(f"Retrieval with {result.best.method}", *retrieval),
+        html.section("What the model knows of each digit", _description_table(data)),
+        result.recognition()._replace(notes=[caveat]).html(),
+        html.section("Retrieval", retrieval(found, RowPictures(data), _TOP, folder, lit)),
+        result.retrieval().html(),
+        publish(figures.precision_recall(found), folder),
         html.section("Repeat it", *repeat),
     ]
     return "\n".join(parts)
 
 
-def _description_table(result: DemoResult) -> str:
-    table = result.data.classes
+def _description_table(data: ZeroShotDataset) -> str:
+    table = data.classes
     segments = [a.removesuffix(" on") for a in table.attributes or () if a.endswith(" on")]
     rows = []
     for name in table.names.tolist():
-        mark = " (unseen)" if name in result.unseen else ""
+        mark = " (unseen)" if name in data.unseen else ""
         bits = table.vector(name)[: len(segments)]
         rows.append([name + mark, *("on" if bit else "-" for bit in bits)])
-    return html.table(["digit", *segments], rows, numbers=False)
-
-
-def _recognition_table(result: DemoResult) -> str:
-    chance = percent(result.best.evaluation.chance)
-    rows = [[row.method, *row.cells] for row in result.rows]
-    mean = f"top-1, mean of {len(SPLITS)} splits"
-    columns = ["method", "per-class top-1", "mAP", mean, "seconds"]
-    return html.table(columns, [*rows, ["chance", chance, "-", chance, "-"]])
-
-
-def _gallery(result: DemoResult) -> str:
-    y, images = result.data.y, RowPictures(result.data)
-    strips = [
-        (name, [(images.uri(row), right, f"image {row}: a {y[row]}") for row, right in returned])
-        for name, returned in result.returned().items()
-    ]
-    return html.gallery(strips, images.tiny)
-
-
-def _curves(result: DemoResult, folder: Path) -> str:
-    X, y = result.data.unseen_set()
-    scores = result.models[result.best.method].similarities(X, result.unseen)
-    curves = {
-        name: metrics.precision_recall_curve(y == name, scores[:, k])
-        for k, name in enumerate(result.unseen)
-    }
-    precision = {c.name: c.average_precision for c in result.by_class}
-    alt = "precision against recall for each unseen digit"
-    draw = lambda look: precision_recall_figure(curves, precision, look)  # noqa: E731
-    return publish(Shown("precision-recall", alt, "", draw), folder / "figures")
+    return html.table(["digit", *segments], rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -15,8 +15,6 @@ from unseen.apps.report.pictures import RowPictures
 from unseen.apps.report.publish import Shown
 from unseen.errors import counted
 from unseen.estimators.jlse import JLSE
-
-_ONE_PANEL = 8
 
 
 def precision_recall(found: Measurements) -> Shown:
@@ -31,13 +29,9 @@ def precision_recall(found: Measurements) -> Shown:
             found.titles[c.name]: c.average_precision for c in method.evaluation.by_class
         }
     caption = "Precision against recall when the rows are ranked by their score for a class."
-    if len(found.methods) == 1 and len(names) <= _ONE_PANEL:
-        label = found.main.label
-        draw = partial(plots.precision_recall_figure, curves[label], precision[label])
-        return Shown("precision-recall", "precision-recall curves by class", caption, draw)
     order = ", ".join(m.label for m in found.methods)
     caption += f" Average precision (AP) in the order {order}." + _left_out(found)
-    draw = partial(plots.precision_recall_grid, curves, precision)
+    draw = partial(plots.precision_recall_figure, curves, precision)
     return Shown("precision-recall", "precision-recall curves, one panel per class", caption, draw)
 
 
@@ -57,35 +51,31 @@ def confusion(found: Measurements) -> Shown:
     matrix = metrics.confusion_matrix(found.y[rows], named, chosen)
     titled = metrics.ConfusionMatrix(np.array([found.titles[n] for n in chosen]), matrix.values)
     caption = (
-        f"{found.main.label}: share of the rows of a class (lines) that were given each name "
-        "(columns), in percent. Classes with similar descriptions stand together."
-        + _left_out(found)
-        + (" Only these competed here." if found.shown.size < found.names.size else "")
-    )
+        f"{found.main.label}: share of the rows of a class (lines) that were given each of these "
+        "names (columns), in percent. Classes with similar descriptions stand together."
+    ) + _left_out(found)
     return Shown("confusion", "confusion matrix", caption, partial(plots.confusion_figure, titled))
 
 
-def tsne(found: Measurements) -> Shown:
+def tsne(found: Measurements) -> Shown | None:
+    if not found.points:
+        return None
     names = found.names[found.shown]
     kept = np.isin(found.y[found.sample], names)
     points = {label: place[kept] for label, place in found.points.items()}
     labels = np.array([found.titles[n] for n in found.y[found.sample][kept]])
-    rows = f"All {counted(found.y.size, 'row')}"
-    if found.sample.size < found.y.size:
-        rows = (
-            f"A random sample of {found.sample.size:,} of the {counted(found.y.size, 'row')}, "
-            "about as many of each class,"
-        )
     caption = (
-        f"{rows} of unseen classes, as the model embeds them at test time, placed in the plane by "
-        "t-SNE (cosine, perplexity 30, seed 0). Distances between far groups mean little."
-        + _left_out(found)
-    )
+        f"{found.sample.size:,} of the {counted(found.y.size, 'row')} of unseen classes, about as "
+        "many of each class, as the model embeds them at test time, placed in the plane by t-SNE "
+        "(cosine, perplexity 30, seed 0). Distances between far groups mean little."
+    ) + _left_out(found)
     draw = partial(plots.tsne_figure, points, labels, [found.titles[n] for n in names])
     return Shown("tsne", "t-SNE of the embeddings of unseen rows, coloured by class", caption, draw)
 
 
-def similarity(found: Measurements) -> Shown:
+def similarity(found: Measurements) -> Shown | None:
+    if found.names.size < 3:
+        return None
     names = [found.titles[n] for n in found.names[found.order]]
     caption = (
         "Cosines between classes: of their descriptions, and of the mean embeddings of their rows, "
@@ -133,8 +123,8 @@ def explained(found: Measurements) -> Measured | None:
     return next(methods, None)
 
 
-def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple[Shown, str]:
-    """The links between a class and the row that fits it best; and a sentence on their sum."""
+def latent_links(found: Measurements, name: str, pictures: RowPictures) -> Shown:
+    """The links between a class and the row that fits it best."""
     method = explained(found)
     assert method is not None
     assert isinstance(method.subject.model, JLSE)
@@ -144,42 +134,34 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> tuple
     links = plots.latent_links(method.subject.model, X, row, name)
     source = tuple(found.titles.get(atom, atom) for atom in links.source)
     links = replace(links, name=found.titles[links.name], source=source)
-    examples = [[pictures.array(r) for r in rows[atom].tolist()] for atom in links.examples]
-    true = found.titles[found.y[row]]
+    row_name = f"row {rows[row]}: {found.titles[found.y[row]]}"
     caption = (
-        f"{method.label}, class “{links.name}” and the row that fits it best (row {rows[row]}, "
-        f"{'truly' if found.y[row] == name else 'in truth'} {true}). Left, the source atoms of the "
-        "class, which began as seen classes; right, the target atoms of the row"
-        + (", by the rows that have most of each" if pictures.any else "")
-        + ". Bars are weights, lines what a pair of atoms adds to the similarity: blue for the "
-        "class, orange against it."
+        f"{method.label}, class “{links.name}” and the row that fits it best ({row_name}). Left, "
+        "the source atoms of the class, which began as seen classes; right, the target atoms of "
+        "the row, by the rows that have most of each where these have pictures. Bars are weights, "
+        "lines what a pair of atoms adds to the similarity: blue for the class, orange against "
+        f"it. All links together add {links.total:+.2f}, those drawn {links.terms.sum():+.2f}."
     )
-    shown = Shown(
-        "latent-links",
-        f"latent links between {links.name} and a row",
-        caption,
-        partial(
-            plots.links_figure,
-            links,
-            examples if pictures.any else None,
-            pictures.array(rows[row]),
-            f"row {rows[row]}: {true}",
-        ),
-    )
-    sentence = f"All links together add {links.total:+.2f}, those drawn {links.terms.sum():+.2f}"
-    if links.bias:
-        whole = links.total + links.bias
-        sentence += f"; with the bias {links.bias:+.2f} the similarity is {whole:.2f}"
-    return shown, f"{sentence}."
+    examples = [[pictures.array(r) for r in rows[atom].tolist()] for atom in links.examples]
+    shown = (links, examples if pictures.any else None, pictures.array(rows[row]), row_name)
+    alt = f"latent links between {links.name} and a row"
+    return Shown("latent-links", alt, caption, partial(plots.links_figure, *shown))
 
 
-def gallery(found: Measurements, pictures: RowPictures, top: int) -> Shown:
+def gallery(
+    found: Measurements, pictures: RowPictures, top: int, descriptions: Mapping[str, np.ndarray]
+) -> Shown:
+    """Pictures of the best rows of each class, after that of its description if there is one."""
     strips = [
         plots.Strip(
-            title, None, [pictures.array(r.row) for r in returned], [r.right for r in returned]
+            title,
+            descriptions.get(title),
+            [pictures.array(r.row) for r in returned],
+            [r.right for r in returned],
         )
         for title, returned in found.retrieved(top).items()
     ]
     heading = f"{found.main.label}: the {top} best fits of each class"
     draw = partial(plots.gallery_figure, strips, heading)
-    return Shown("retrieval", "the best fits of each class", "", draw)
+    caption = "A red frame and a cross mark a false return: a row of another class."
+    return Shown("retrieval", "the best fits of each class", caption, draw, photographs=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +14,12 @@ import numpy as np
 from unseen import metrics
 from unseen.apps.plots import alike_order, cosine_similarities, tsne_points
 from unseen.datasets import ZeroShotDataset
-from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier
 from unseen.evaluation.protocols import Evaluation, evaluate
 
 Progress = Callable[[str], None]
 # More classes than a figure can show legibly.
 _MOST_CLASSES = 60
-_NEIGHBOURS = 10
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,6 @@ class Measured:
     evaluation: Evaluation
     scores: np.ndarray
     codes: np.ndarray
-    class_codes: np.ndarray
     curve: metrics.SeenUnseenCurve | None
 
     @property
@@ -120,26 +118,6 @@ class Measurements:
             found[f"{method.label}: rows"] = cosine_similarities(np.array(means))
         return found
 
-    def agreement(self) -> dict[str, tuple[float, float]]:
-        """How the cosines of a model go with those of the class table: correlations over pairs.
-
-        First of the mean codes of rows, then of the codes of classes.
-        """
-        matrices = self.similarities()
-        table = matrices["class table"]
-        return {
-            m.label: (
-                _correlation(table, matrices[f"{m.label}: rows"]),
-                _correlation(table, cosine_similarities(m.class_codes[self.order])),
-            )
-            for m in self.methods
-        }
-
-    def neighbours(self) -> dict[str, float]:
-        """Share of rows of the same class among the ten nearest (by cosine) of a row."""
-        labels = self.y[self.sample]
-        return {m.label: _same_class(m.codes[self.sample], labels) for m in self.methods}
-
     def confusions(self, most: int = 10) -> list[tuple[str, str, int, float]]:
         """The most frequent confusions of the first model: true, named, rows, share of rows."""
         named = self.names[self.main.scores.argmax(axis=1)]
@@ -189,7 +167,6 @@ def _measured(
         evaluation,
         model.similarities(X, table),
         model.transform(X),
-        model.transform_classes(table),
         None if evaluation.generalized is None else _curve(model, data, names),
     )
 
@@ -207,30 +184,10 @@ def _sample(y: np.ndarray, most: int) -> np.ndarray:
     """Up to `most` rows, about as many of each class, always the same ones."""
     if y.size <= most:
         return np.arange(y.size)
-    shuffled = np.random.default_rng(0).permutation(y.size)
-    _, labels = np.unique(y[shuffled], return_inverse=True)
-    order = np.argsort(labels, kind="stable")
-    starts = np.searchsorted(labels[order], labels[order])
-    turn = np.empty(y.size, dtype=int)
-    turn[order] = np.arange(y.size) - starts
-    return np.sort(shuffled[np.argsort(turn, kind="stable")[:most]])
-
-
-def _correlation(A: np.ndarray, B: np.ndarray) -> float:
-    upper = np.triu_indices(len(A), 1)
-    if len(A) < 3 or np.ptp(A[upper]) == 0 or np.ptp(B[upper]) == 0:
-        return float("nan")
-    return float(np.corrcoef(A[upper], B[upper])[0, 1])
-
-
-def _same_class(codes: np.ndarray, labels: np.ndarray) -> float:
-    k = min(_NEIGHBOURS, labels.size - 1)
-    if k < 1:
-        return float("nan")
-    cosines = cosine_similarities(codes, center=False)
-    np.fill_diagonal(cosines, -np.inf)
-    nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
-    return float((labels[nearest] == labels[:, None]).mean())
+    rng = np.random.default_rng(0)
+    groups = [rng.permutation(np.flatnonzero(y == name)) for name in np.unique(y)]
+    in_turn = [row for rows in zip_longest(*groups) for row in rows if row is not None]
+    return np.sort(in_turn[:most])
 
 
 def readable(names: Sequence[str]) -> dict[str, str]:
@@ -242,13 +199,8 @@ def readable(names: Sequence[str]) -> dict[str, str]:
 
 def subjects_of(models: Sequence[tuple[str, ZeroShotClassifier]]) -> list[Subject]:
     """Models with their files under the names of their methods, with the file if two are alike."""
-    if not models:
-        raise InputError("a report needs a model")
     kinds = [type(model).__name__ for _, model in models]
-    labels = [
-        kind if kinds.count(kind) == 1 else f"{kind} ({file or number})"
-        for number, (kind, (file, _)) in enumerate(zip(kinds, models, strict=True), 1)
+    return [
+        Subject(kind if kinds.count(kind) == 1 else f"{kind} {k} ({file})", model, file)
+        for k, (kind, (file, model)) in enumerate(zip(kinds, models, strict=True), start=1)
     ]
-    if len(set(labels)) < len(labels):
-        labels = [f"{label} {number}" for number, label in enumerate(labels, 1)]
-    return [Subject(label, m, file) for label, (file, m) in zip(labels, models, strict=True)]

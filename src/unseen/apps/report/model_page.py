@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from unseen import files
 from unseen.apps.report import figures
@@ -14,12 +12,11 @@ from unseen.apps.report import page as html
 from unseen.apps.report.measure import Measurements, Subject
 from unseen.apps.report.page import percent
 from unseen.apps.report.pictures import RowPictures
-from unseen.apps.report.provenance import provenance
-from unseen.apps.report.publish import publish, publish_png, replacing_figures, write
-from unseen.errors import InputError, counted, listed, nearest, require
-from unseen.estimators import METHODS
-from unseen.evaluation.protocols import Evaluation
-from unseen.support.parameters import changed_parameters, plain_parameters, usual_parameters
+from unseen.apps.report.provenance import made_with, provenance
+from unseen.apps.report.publish import publish, replacing_figures, write
+from unseen.apps.report.results import class_table, results_table
+from unseen.errors import InputError, counted, listed, nearest
+from unseen.support.parameters import plain_parameters, usual_parameters
 
 _FEW = 12
 # How many steps of progress `write_model_report` reports.
@@ -30,29 +27,26 @@ def write_model_report(
     found: Measurements,
     folder: Path,
     command: str = "",
-    source: str = "",
     explain: Sequence[str] = (),
     top: int = 5,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Path:
     """Write index.html, which holds all it shows, and its figures as files in `figures`.
 
-    command, source : the command that made the report and what it calls the data set, for the
-        reader to repeat it.
+    command : what made the report, for the reader to repeat it.
     explain : classes whose latent links are drawn; by default that of the best average precision.
     top : how many rows the gallery shows of each class.
     """
     _check_names(found, explain)
     parts: dict[str, str] = {}
-    figure_folder, how = folder / "figures", (command, source or found.data.name)
-    with replacing_figures(figure_folder):
-        for title, make in _sections(found, figure_folder, how, explain, top):
+    with replacing_figures(folder / "figures"):
+        for title, make in _sections(found, folder / "figures", command, explain, top):
             progress(title.lower())
             content = make()
             if content:
                 parts[title] = content
     labels = " against ".join(m.label for m in found.methods)
-    body = [_summary(found), html.contents(list(parts))]
+    body = [html.contents(list(parts))]
     body += [html.section(title, content) for title, content in parts.items()]
     text = html.page(f"{labels} on {found.data.name}", "\n".join(body))
     write(folder / "index.html", text.encode())
@@ -60,22 +54,22 @@ def write_model_report(
 
 
 def _sections(
-    found: Measurements, folder: Path, how: tuple[str, str], explain: Sequence[str], top: int
+    found: Measurements, folder: Path, command: str, explain: Sequence[str], top: int
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     pictures = RowPictures(found.data)
     yield "Results", lambda: _results(found)
-    yield "Retrieval", lambda: _retrieval(found, pictures, top, folder)
+    yield "Retrieval", lambda: retrieval(found, pictures, top, folder)
     yield "Precision and recall", lambda: publish(figures.precision_recall(found), folder)
     yield "Confusions", lambda: _confusions(found, folder)
     yield "By class", lambda: _by_class(found)
-    yield "Embeddings", lambda: _embeddings(found, folder)
-    yield "Similarity of classes", lambda: _likeness(found, folder)
-    yield "Seen and unseen classes", lambda: _generalized(found, folder)
+    yield "Embeddings", lambda: publish(figures.tsne(found), folder)
+    yield "Similarity of classes", lambda: publish(figures.similarity(found), folder)
+    yield "Seen and unseen classes", lambda: publish(figures.seen_unseen(found), folder)
     yield "Latent links", lambda: _links(found, pictures, explain, folder)
     yield "Training", lambda: "\n".join(publish(s, folder) for s in figures.objectives(found))
     yield "Parameters", lambda: "\n".join(_parameters(m.subject) for m in found.methods)
     yield "Data", lambda: _data(found)
-    yield "Repeat it", lambda: _repeat(found, *how)
+    yield "Repeat it", lambda: _repeat(found, command)
 
 
 def _check_names(found: Measurements, explain: Sequence[str]) -> None:
@@ -92,66 +86,39 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         )
 
 
-def _summary(found: Measurements) -> str:
-    result, n_seen = found.main.evaluation, found.main.subject.model.seen_classes_.size
-    return html.paragraph(
-        f"{found.main.label} was trained on {counted(n_seen, 'class')} and tested on "
-        f"{counted(result.rows, 'row')} of {counted(found.names.size, 'other class')}, of which it "
-        f"knew the descriptions alone: {percent(result.per_class_accuracy)} per-class top-1, where "
-        f"chance is {percent(result.chance)}."
-    )
-
-
 def _results(found: Measurements) -> str:
-    columns = [_result_cells(m.evaluation) for m in found.methods]
-    rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
-    return html.table(["measure", *(m.label for m in found.methods)], rows)
+    table = results_table("", {m.label: m.evaluation for m in found.methods})
+    return html.table(table.columns, table.rows)
 
 
-def _result_cells(result: Evaluation) -> dict[str, str]:
-    cells = {
-        "per-class top-1 accuracy": percent(result.per_class_accuracy),
-        "per-image top-1 accuracy": percent(result.per_image_accuracy),
-        "retrieval mAP": percent(result.mean_average_precision),
-        "retrieval mAP, against the others": percent(result.relative_mean_average_precision),
-        "chance": percent(result.chance),
-        "seconds to score the rows": f"{result.seconds:.2f}",
-    }
-    if (general := result.generalized) is not None:
-        cells |= {
-            "generalised: seen": percent(general.seen),
-            "generalised: unseen": percent(general.unseen),
-            "generalised: harmonic mean": percent(general.harmonic_mean),
-            "generalised: AUSUC": f"{general.ausuc:.3f}",
-        }
-    return cells
-
-
-def _retrieval(found: Measurements, pictures: RowPictures, top: int, folder: Path) -> str:
+def retrieval(
+    found: Measurements,
+    pictures: RowPictures,
+    top: int,
+    folder: Path,
+    descriptions: Mapping[str, Any] | None = None,
+) -> str:
+    """The best rows of each class, as pictures where there are any."""
     says = html.paragraph(
         f"{found.main.label}: the description of a class goes in, the {top} rows that fit it best "
         "come out, best first."
     )
     if not pictures.any:
         return says + _returned_table(found, top)
-    strips = [
-        (title, [(pictures.uri(r.row), r.right, f"row {r.row}: {r.title}") for r in returned])
-        for title, returned in found.retrieved(top).items()
-    ]
-    publish_png(figures.gallery(found, pictures, top), folder)
-    false = "A red frame and a cross mark a false return: a row of another class."
-    return says + html.gallery(strips, pictures.tiny) + html.paragraph(false, note=True)
+    shown = figures.gallery(found, pictures, top, descriptions or {})
+    table = html.details("The rows by their numbers", _returned_table(found, top))
+    return says + publish(shown, folder) + table
 
 
 def _returned_table(found: Measurements, top: int) -> str:
-    """Where rows have no pictures: their numbers, and what the false returns are."""
+    """The rows by their numbers, and what the false returns are."""
     rows = [
         [title, *(f"{r.row}" if r.right else f"{r.row} ✕ {r.title}" for r in returned)]
         for title, returned in found.retrieved(top).items()
     ]
     columns = ["class", *(f"row {place + 1}" for place in range(len(rows[0]) - 1))]
     note = html.paragraph("A cross marks a false return and the class that it is of.", note=True)
-    return html.table(columns, rows, numbers=False) + note
+    return html.table(columns, rows) + note
 
 
 def _confusions(found: Measurements, folder: Path) -> str:
@@ -159,51 +126,16 @@ def _confusions(found: Measurements, folder: Path) -> str:
         [found.titles[true], found.titles[named], rows, percent(share)]
         for true, named, rows, share in found.confusions()
     ]
-    table = html.table(["true class", "named", "rows", "of the class"], frequent, words=2)
+    table = html.table(["true class", "named", "rows", "of the class"], frequent)
     return publish(figures.confusion(found), folder) + (
         html.paragraph("The most frequent confusions:") + table if frequent else ""
     )
 
 
 def _by_class(found: Measurements) -> str:
-    columns = ["class", "rows"]
-    for method in found.methods:
-        columns += [f"top-1, {method.label}", f"AP, {method.label}"]
-    results = [{c.name: c for c in m.evaluation.by_class} for m in found.methods]
-    rows = []
-    for name in found.names.tolist():
-        row = [found.titles[name], results[0][name].rows]
-        for by_name in results:
-            row += [percent(by_name[name].accuracy), percent(by_name[name].average_precision)]
-        rows.append(row)
-    table = html.table(columns, rows)
-    return table if len(rows) <= _FEW else html.details(f"All {len(rows)} classes", table)
-
-
-def _embeddings(found: Measurements, folder: Path) -> str:
-    if not found.points:
-        return ""
-    rows = [[label, percent(share)] for label, share in found.neighbours().items()]
-    return publish(figures.tsne(found), folder) + html.table(
-        ["method", "same class among the 10 nearest rows, in the embedding itself"], rows
-    )
-
-
-def _likeness(found: Measurements, folder: Path) -> str:
-    if found.names.size < 3:
-        return ""
-    rows = [
-        [label, *("-" if np.isnan(v) else f"{v:.2f}" for v in values)]
-        for label, values in found.agreement().items()
-    ]
-    return publish(figures.similarity(found), folder) + html.table(
-        ["correlation with the class table", "mean rows", "embedded classes"], rows
-    )
-
-
-def _generalized(found: Measurements, folder: Path) -> str:
-    shown = figures.seen_unseen(found)
-    return "" if shown is None else publish(shown, folder)
+    made = class_table({m.label: m.evaluation for m in found.methods}, found.titles)
+    table = html.table(made.columns, made.rows)
+    return table if len(made.rows) <= _FEW else html.details(f"All {len(made.rows)} classes", table)
 
 
 def _links(found: Measurements, pictures: RowPictures, explain: Sequence[str], folder: Path) -> str:
@@ -213,9 +145,9 @@ def _links(found: Measurements, pictures: RowPictures, explain: Sequence[str], f
     best = max(method.evaluation.by_class, key=lambda c: c.average_precision).name
     parts = []
     for k, name in enumerate(explain or [best]):
-        shown, sentence = figures.latent_links(found, name, pictures)
+        shown = figures.latent_links(found, name, pictures)
         numbered = shown if k == 0 else shown._replace(name=f"{shown.name}-{k + 1}")
-        parts += [publish(numbered, folder), html.paragraph(sentence, note=True)]
+        parts.append(publish(numbered, folder))
     return "\n".join(parts)
 
 
@@ -225,10 +157,7 @@ def _parameters(subject: Subject) -> str:
         [name, value, "" if value == usual[name] else f"default {usual[name]}"]
         for name, value in plain_parameters(subject.model).items()
     ]
-    changed = sum(bool(row[2]) for row in rows)
-    table = html.table(["parameter", "value", ""], rows, numbers=False)
-    summary = f"{subject.label}: {counted(len(rows), 'parameter')}, {changed} not the default"
-    return html.details(summary, table)
+    return html.details(subject.label, html.table(["parameter", "value", ""], rows))
 
 
 def _data(found: Measurements) -> str:
@@ -236,32 +165,20 @@ def _data(found: Measurements) -> str:
     sources = [[name, digest] for name, digest in facts["sources"].items()]
     notes = "".join(html.paragraph(note, note=True) for note in found.data.notes)
     numbers = html.table(["what", "number"], [[k, f"{v:,}"] for k, v in found.data.facts().items()])
-    checked = html.table(["file that was read", "SHA-256"], sources, numbers=False)
+    checked = html.table(["file that was read", "SHA-256"], sources)
     return numbers + notes + html.details(f"Checksums of {counted(len(sources), 'file')}", checked)
 
 
-def _repeat(found: Measurements, command: str, source: str) -> str:
+def _repeat(found: Measurements, command: str) -> str:
     saved = [m.subject for m in found.methods if m.subject.file]
-    fitted = [subject for subject in saved if not hasattr(subject.model, "pairs_")]
-    commands = [_fit_command(found, subject, source) for subject in fitted]
-    commands += [command] if command else []
-    parts = []
-    if commands:
-        says = "Models of these parameters are trained, and this page is made, by these commands:"
-        parts += [html.paragraph(says), html.code("\n".join(commands))]
+    parts = [html.code(command)] if command else []
     elsewhere = [subject.label for subject in saved if _trained_elsewhere(found, subject)]
     if elsewhere:
         says = f"{listed(elsewhere)} in its file was trained on other data than those of this page."
         parts.append(html.paragraph(says, note=True))
-    if saved:
-        models = [[subject.label, subject.file, files.sha256(subject.file)] for subject in saved]
-        parts.append(html.table(["model", "file", "SHA-256"], models, numbers=False))
-    facts = provenance(found.data)
-    matplotlib = require("matplotlib", "report", "a report").__version__
-    versions = facts["versions"] | {"matplotlib": matplotlib}
-    made = ", ".join(f"{name} {version}" for name, version in versions.items())
-    machine = f"{facts['machine']['system']}, {counted(facts['machine']['cores'], 'core')}"
-    parts.append(html.paragraph(f"Made at {facts['time']} with {made} on {machine}.", note=True))
+    models = [[subject.label, subject.file, files.sha256(subject.file)] for subject in saved]
+    parts += [html.table(["model", "file", "SHA-256"], models)] if models else []
+    parts.append(html.paragraph(made_with([provenance(found.data)]), note=True))
     return "\n".join(parts)
 
 
@@ -270,16 +187,3 @@ def _trained_elsewhere(found: Measurements, subject: Subject) -> bool:
     then, data = subject.model.training_data_, found.data
     other_files = "files" in then and then["files"] != dict(data.sources)
     return other_files or then.get("rows", data.train_rows.size) != data.train_rows.size
-
-
-def _fit_command(found: Measurements, subject: Subject, source: str) -> str:
-    """The command that trains a model of the same parameters on the data set."""
-    names = [name for name, kind in METHODS.items() if kind is type(subject.model)]
-    elsewhere = _trained_elsewhere(found, subject)
-    place = subject.model.training_data_.get("name", "DATA") if elsewhere else source
-    words = ["unseen", "fit", place, "--method", *names[:1]]
-    for name, value in changed_parameters(subject.model).items():
-        words += ["--set", f"{name}={value}"]
-    if found.data.split and not elsewhere:
-        words += ["--split", found.data.split]
-    return shlex.join([*words, "--out", subject.file])

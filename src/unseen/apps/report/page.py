@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 # A figure of so many pixels can be read on a telephone.
 _NARROW = 480
-# So many strips of a gallery stand in two columns.
-_MANY = 12
+# A count, a share, a mean with its deviation, or nothing.
+_NUMBER = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 _STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
 
 
@@ -68,14 +68,40 @@ def code(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def table(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: bool = True, words: int = 1
-) -> str:
-    """A table; every column after the first, or the first few `words`, holds numbers."""
-    numbered = [k >= words and numbers for k in range(len(columns))]
+def numeric_columns(n_columns: int, rows: Sequence[Sequence[Any]]) -> list[bool]:
+    """Which columns of a table hold numbers alone, and so stand to the right."""
+    return [all(_NUMBER.fullmatch(str(row[k])) for row in rows) for k in range(n_columns)]
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    numbered = numeric_columns(len(columns), rows)
     head = _cells("th", columns, numbered)
     lines = "".join(f"<tr>{_cells('td', row, numbered)}</tr>\n" for row in rows)
     return f'<div class="scroll"><table>\n<tr>{head}</tr>\n{lines}</table></div>'
+
+
+class Table(NamedTuple):
+    """A titled table, with notes under it."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str] = ()
+
+    def markdown(self) -> str:
+        lines = [f"### {self.title}", "", _line(self.columns)]
+        lines.append(_line(["---", *["---:"] * (len(self.columns) - 1)]))
+        lines += [_line(row) for row in self.rows]
+        lines += [text for note in self.notes for text in ("", note)]
+        return "\n".join(lines) + "\n"
+
+    def html(self) -> str:
+        notes = [paragraph(note, note=True) for note in self.notes]
+        return section(self.title, table(self.columns, self.rows), *notes)
+
+
+def _line(cells: Sequence[Any]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
 def _cells(tag: str, values: Sequence[Any], numbered: Sequence[bool]) -> str:
@@ -99,24 +125,4 @@ def picture(light: str, dark: str, width: int, alt: str, caption: str = "") -> s
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
         f'<img src="{light}" width="{width}" alt="{escape(alt)}"{style}></picture>{words}</figure>'
-    )
-
-
-def gallery(
-    strips: Sequence[tuple[str, Sequence[tuple[str, bool, str]]]], tiny: bool = False
-) -> str:
-    """Rows of pictures under a name each; a picture is (data URI, is it right, description)."""
-    cells = []
-    for name, pictures in strips:
-        images = "".join(_cell(*picture, tiny) for picture in pictures)
-        cells.append(f'<strong>{escape(name)}</strong><div class="strip">{images}</div>')
-    many = " many" if len(strips) > _MANY else ""
-    return f'<div class="gallery{many}">' + "".join(cells) + "</div>"
-
-
-def _cell(uri: str, right: bool, text: str, tiny: bool) -> str:
-    word = "right" if right else "wrong"
-    return (
-        f'<span class="cell {word}"><img class="{word}{" tiny" if tiny else ""}" '
-        f'src="{uri}" alt="{escape(text)}" title="{escape(text)}"></span>'
     )

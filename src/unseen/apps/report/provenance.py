@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import time
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -26,6 +27,14 @@ def provenance(data: ZeroShotDataset) -> dict[str, Any]:
         "notes": list(data.notes),
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+
+
+def made_with(facts: Sequence[Mapping[str, Any]]) -> str:
+    """Versions and machines in words, each once."""
+    versions = [", ".join(f"{k} {v}" for k, v in f["versions"].items()) for f in facts]
+    machines = [f"{f['machine']['system']}, {f['machine']['cores']} cores" for f in facts]
+    words = ("; ".join(dict.fromkeys(texts)) for texts in (versions, machines))
+    return f"Made with {' on '.join(words)}."
 
 
 def sources(data: ZeroShotDataset) -> dict[str, str]:

@@ -8,39 +8,42 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen.apps.plots.canvas import LOOKS, MAKER, Look, png, svg
+from unseen.apps.plots.canvas import LOOKS, MAKER, Look, jpeg, png, svg
 from unseen.apps.report import page
 from unseen.files import writing
 
 
 class Shown(NamedTuple):
-    """A figure of a page: the name of its files, what it shows, and how it is drawn."""
+    """A figure of a page: the name of its files, what it shows, and how it is drawn.
+
+    One that is made of photographs is no drawing, so it has no SVG file.
+    """
 
     name: str
     alt: str
     caption: str
     draw: Callable[[Look], Any]
+    photographs: bool = False
 
 
-def publish(shown: Shown, folder: Path) -> str:
-    """Write NAME.png, NAME.svg and the same with -dark; returns the figure as a part of a page."""
+def publish(shown: Shown | None, folder: Path) -> str:
+    """Write NAME.png, NAME.svg and the same with -dark; returns the figure as a part of a page,
+    empty where there is nothing to show."""
+    if shown is None:
+        return ""
     uris, width = [], 0
     for look in LOOKS:
-        figure = shown.draw(look)
-        text = svg(figure)
-        place = _place(shown.name, look, folder)
-        write(place.with_suffix(".svg"), text.encode())
+        figure, place = shown.draw(look), _place(shown.name, look, folder)
         write(place.with_suffix(".png"), png(figure))
-        uris.append(data_uri(text.encode(), "svg+xml"))
+        if shown.photographs:
+            uris.append(data_uri(jpeg(figure), "jpeg"))
+        else:
+            drawing = svg(figure).encode()
+            write(place.with_suffix(".svg"), drawing)
+            uris.append(data_uri(drawing, "svg+xml"))
         # A CSS pixel is 1/96 of an inch.
         width = round(96 * figure.get_figwidth())
     return page.picture(uris[0], uris[1], width, shown.alt, shown.caption)
-
-
-def publish_png(shown: Shown, folder: Path) -> None:
-    """Write NAME.png and NAME-dark.png only, for figures made of photographs."""
-    for look in LOOKS:
-        write(_place(shown.name, look, folder).with_suffix(".png"), png(shown.draw(look), 110))
 
 
 def _place(name: str, look: Look, folder: Path) -> Path:
