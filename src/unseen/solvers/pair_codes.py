@@ -22,7 +22,7 @@ import numpy as np
 
 from unseen.pairs.loss import is_squared
 from unseen.solvers.block import Ridge
-from unseen.solvers.pair_kernels import FLATTEST, best_simplex_pairs
+from unseen.solvers.pair_kernels import FLATTEST, descend_pairs, face_inverse
 from unseen.solvers.source_codes import fit_source_codes, quadratic
 from unseen.support.threads import in_threads
 
@@ -104,14 +104,19 @@ class PairCodes:
         s = np.take_along_axis(scores, best[None], axis=0)[0]
         source, beta, target = self.base[best, classes], np.zeros(V.shape), np.zeros(V.shape)
         Zs = self.starts[best, classes] if codes else np.empty((0, 0, 0))
-        moving = np.nonzero((best > 0) | ((omega > 0) & (Y * s < 1)))
-        chosen = np.column_stack([*moving, best[moving]])
+        moving = (best > 0) | ((omega > 0) & (Y * s < 1))
+        found = beta, s, source, target, Zs
+        groups = [(u, i) for u in range(len(self.starts)) for i in classes]
 
         def search(part: slice) -> None:
-            fit, found = (self.H, self.K, self.R, self.size), (beta, s, source, target, Zs)
-            best_simplex_pairs(fit, F, self.starts, chosen[part], self.b, V, self.squared, found)
+            for u, i in groups[part]:
+                rows = np.flatnonzero(moving[:, i] & (best[:, i] == u))
+                if len(rows):
+                    start, fit = self.starts[u, i], (self.H, self.K, self.R[i], self.size)
+                    face = face_inverse(self.H, start)
+                    descend_pairs(fit, F, start, face, rows, i, self.b, V, self.squared, found)
 
-        in_threads(search, len(chosen))
+        in_threads(search, len(groups))
         return PairBlock(beta, s, source, target, Zs if codes else None)
 
     def _rises(self, slack: np.ndarray, omega: np.ndarray) -> np.ndarray:
