@@ -25,16 +25,14 @@ from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
 from unseen.rows.blocks import float_types as float_types
-from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaling, RowScaling
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
-from unseen.support.parameters import Composite, Part, at_least, check_values
+from unseen.support.parameters import Composite, at_least, check_values
 
 # What `fit` has set anew when it begins to learn.
 _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
 _SET_BY_CHECKS |= {"classes_", "seen_classes_", "unseen_classes_"}
-# The parts of a method that scales both rows and class descriptions.
-SCALERS = {"row_scaler": Part(RowScaler), "class_scaler": Part(ClassScaler)}
 
 
 class TopK(NamedTuple):
@@ -304,15 +302,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]
 
     # -- shared parts ---------------------------------------------------------------------------
-
-    def _learn_scaling(
-        self, X: np.ndarray, table: ClassTable, unit_scale: bool = False
-    ) -> np.ndarray:
-        """Learn how to scale rows and descriptions; the scaled descriptions of seen classes."""
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=unit_scale)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        return self.class_scaling_(S)
 
     def _set_classes(self, table: ClassTable, seen: np.ndarray) -> None:
         self.class_table_ = table

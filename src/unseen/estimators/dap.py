@@ -7,6 +7,7 @@ categorization", PAMI 2014; first at CVPR 2009.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from unseen.support.parameters import POSITIVE, Choice, Constraints, Part
 from unseen.training.logistic import fit_binary
 
 
+@dataclass(eq=False, repr=False)
 class AttributePrediction(ResumableClassifier):
     """What DAP and IAP share: classes are told apart by binary attributes of probability p(a|x).
 
@@ -51,16 +53,10 @@ class AttributePrediction(ResumableClassifier):
     }
     test_time_parameters = frozenset(("prior",))
 
-    def __init__(
-        self,
-        penalty: float = 1e-4,
-        *,
-        prior: str = "classes",
-        row_scaler: RowScaler | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.prior = prior
-        self.row_scaler = row_scaler
+    penalty: float = 1e-4
+    _: KW_ONLY
+    prior: str = "classes"
+    row_scaler: RowScaler | None = None
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:

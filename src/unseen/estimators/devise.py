@@ -6,15 +6,16 @@ model", NIPS 2013; here on given rows, without the network below them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.parameters import POSITIVE, Constraints
 
 
+@dataclass(eq=False, repr=False)
 class DeViSE(BilinearRanking):
     """Deep visual-semantic embedding: a bilinear score, every class that comes too near counts.
 
@@ -36,32 +37,8 @@ class DeViSE(BilinearRanking):
         "margin": [POSITIVE],
     }
 
-    def __init__(
-        self,
-        penalty: float = 1e-2,
-        margin: float = 0.1,
-        *,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        batch_size: int = 128,
-        early_stopping: bool = False,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            penalty,
-            max_iter=max_iter,
-            tol=tol,
-            batch_size=batch_size,
-            early_stopping=early_stopping,
-            row_scaler=row_scaler,
-            class_scaler=class_scaler,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.margin = margin
+    penalty: float = 1e-2
+    margin: float = 0.1
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:

@@ -6,6 +6,7 @@ the paper compares with it in its recognition table.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +15,14 @@ import scipy.sparse
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import SCALERS, ZeroShotClassifier
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import TrainingRows, array_blocks
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.parameters import POSITIVE, Constraints
 from unseen.training.logistic import narrow_rows
 
 
-class ESZSL(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class ESZSL(ScaledClassifier):
     """Closed-form bilinear zero-shot classifier.
 
         min_V |X V S' - Y|² + γ |V S'|² + λ |X V|² + γ λ |V|²
@@ -34,29 +35,15 @@ class ESZSL(ZeroShotClassifier):
     ----------
     row_penalty : γ, in units of the trace of X'X, so that a value means the same for any N.
     class_penalty : λ, in units of the trace of S'S.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
     """
 
-    _parts = SCALERS
     _parameter_constraints: ClassVar[Constraints] = {
         "row_penalty": [POSITIVE],
         "class_penalty": [POSITIVE],
     }
 
-    def __init__(
-        self,
-        row_penalty: float = 1e-3,
-        class_penalty: float = 1e-2,
-        *,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-    ) -> None:
-        self.row_penalty = row_penalty
-        self.class_penalty = class_penalty
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
+    row_penalty: float = 1e-3
+    class_penalty: float = 1e-2
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:

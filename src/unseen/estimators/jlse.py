@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,7 @@ _LISTS: dict[str, list[Any]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class JLSE(PairMatching):
     """Joint latent similarity embedding: dictionaries for both domains, one similarity for all.
 
@@ -77,9 +79,6 @@ class JLSE(PairMatching):
     n_iter_ : rounds of training that were run.
     """
 
-    latent_: LatentModel
-    history_: np.ndarray
-    n_iter_: int
     # The pair loss of training, and the form of log p_W that classes are chosen by.
     _loss = "hinge"
     _link = "saturating"
@@ -112,40 +111,22 @@ class JLSE(PairMatching):
         "similarity_penalty": 6.0,
     }
 
-    def __init__(
-        self,
-        n_target_atoms: int = 200,
-        *,
-        n_source_atoms: int | None = None,
-        source_fit: float = 10.0,
-        source_shrinkage: float = 4.0,
-        target_fit: float = 150.0,
-        target_shrinkage: float = 0.03,
-        similarity_penalty: float = 2.5e-3,
-        positive_weight: float | str = 10.0,
-        training: Algorithm2 | None = None,
-        testing: Testing | None = None,
-        decision: int = 2,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        constant_feature: float = 0.4,
-        random_state: int = 0,
-    ) -> None:
-        self.n_target_atoms = n_target_atoms
-        self.n_source_atoms = n_source_atoms
-        self.source_fit = source_fit
-        self.source_shrinkage = source_shrinkage
-        self.target_fit = target_fit
-        self.target_shrinkage = target_shrinkage
-        self.similarity_penalty = similarity_penalty
-        self.positive_weight = positive_weight
-        self.training = training
-        self.testing = testing
-        self.decision = decision
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-        self.constant_feature = constant_feature
-        self.random_state = random_state
+    n_target_atoms: int = 200
+    _: KW_ONLY
+    n_source_atoms: int | None = None
+    source_fit: float = 10.0
+    source_shrinkage: float = 4.0
+    target_fit: float = 150.0
+    target_shrinkage: float = 0.03
+    similarity_penalty: float = 2.5e-3
+    positive_weight: float | str = 10.0
+    training: Algorithm2 | None = None
+    testing: Testing | None = None
+    decision: int = 2
+    row_scaler: RowScaler | None = None
+    class_scaler: ClassScaler | None = None
+    constant_feature: float = 0.4
+    random_state: int = 0
 
     @classmethod
     def default_grid(cls) -> dict[str, Any]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from unseen.estimators.jlse import JLSE, TESTING
 from unseen.inference.embedding import Algorithm4
-from unseen.inference.scorer import Testing
 from unseen.model.latent import Spaces
 from unseen.rows.kernel import KernelFeatures
-from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.rows.scaling import ClassScaler
 from unseen.support.parameters import POSITIVE, Constraints, Part
-from unseen.training.alternating import Algorithm2
 
 
+@dataclass(eq=False, repr=False)
 class KernelJLSE(JLSE):
     """JLSE with what was found to add to its accuracy on held-out seen classes.
 
@@ -46,44 +46,13 @@ class KernelJLSE(JLSE):
     _loss = "squared_hinge"
     _link = "margin"
 
-    def __init__(
-        self,
-        n_target_atoms: int = 400,
-        *,
-        kernel_width: float = 1.0,
-        n_source_atoms: int | None = None,
-        source_fit: float = 8.0,
-        source_shrinkage: float = 4.0,
-        target_fit: float = 300.0,
-        target_shrinkage: float = 0.03,
-        similarity_penalty: float = 5e-3,
-        positive_weight: float | str = 4.0,
-        training: Algorithm2 | None = None,
-        testing: Testing | None = None,
-        decision: int = 2,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        constant_feature: float = 0.4,
-        random_state: int = 0,
-    ) -> None:
-        super().__init__(
-            n_target_atoms,
-            n_source_atoms=n_source_atoms,
-            source_fit=source_fit,
-            source_shrinkage=source_shrinkage,
-            target_fit=target_fit,
-            target_shrinkage=target_shrinkage,
-            similarity_penalty=similarity_penalty,
-            positive_weight=positive_weight,
-            training=training,
-            testing=testing,
-            decision=decision,
-            row_scaler=row_scaler,
-            class_scaler=class_scaler,
-            constant_feature=constant_feature,
-            random_state=random_state,
-        )
-        self.kernel_width = kernel_width
+    n_target_atoms: int = 400
+    _: KW_ONLY
+    kernel_width: float = 1.0
+    source_fit: float = 8.0
+    target_fit: float = 300.0
+    similarity_penalty: float = 5e-3
+    positive_weight: float | str = 4.0
 
     def _spaces(self, X: np.ndarray, vectors: np.ndarray) -> Spaces:
         plain = super()._spaces(X, vectors)

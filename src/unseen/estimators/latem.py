@@ -6,6 +6,7 @@ CVPR 2016.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.bilinear import BilinearRanking
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
 from unseen.support.parameters import NOT_NEGATIVE, SHARE, Constraints, at_least
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
@@ -21,6 +21,7 @@ from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimis
 _PASSES_BETWEEN_PRUNING = 5
 
 
+@dataclass(eq=False, repr=False)
 class LatEm(BilinearRanking):
     """Latent embeddings: a piecewise bilinear score.
 
@@ -56,36 +57,12 @@ class LatEm(BilinearRanking):
         "spread": [NOT_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        n_maps: int = 2,
-        penalty: float = 1e-3,
-        *,
-        least_share: float = 0.05,
-        spread: float = 0.3,
-        max_iter: int = 10,
-        tol: float = 1e-3,
-        batch_size: int = 128,
-        early_stopping: bool = False,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            penalty,
-            max_iter=max_iter,
-            tol=tol,
-            batch_size=batch_size,
-            early_stopping=early_stopping,
-            row_scaler=row_scaler,
-            class_scaler=class_scaler,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.n_maps = n_maps
-        self.least_share = least_share
-        self.spread = spread
+    penalty: float = 1e-3
+    _: KW_ONLY
+    n_maps: int = 2
+    least_share: float = 0.05
+    spread: float = 0.3
+    max_iter: int = 10
 
     @classmethod
     def default_grid(cls) -> dict[str, list[Any]]:
