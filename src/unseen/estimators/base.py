@@ -8,7 +8,11 @@ import warnings
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import (
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     assert_all_finite,
@@ -49,7 +53,9 @@ class Ranking(NamedTuple):
     scores: np.ndarray
 
 
-class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
+class ZeroShotClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Composite
+):
     """A classifier of classes that need not have a single training row.
 
     A method gives three functions, and the base does the rest:
@@ -248,21 +254,15 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
         save(self, path)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns of `transform`."""
-        check_is_fitted(self)
-        prefix = type(self).__name__.lower()
-        return np.array([f"{prefix}{k}" for k in range(self._n_codes())], dtype=object)
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns `transform` has; scikit-learn names them by it."""
+        return self._row_codes(np.zeros((1, self.n_features_in_))).shape[1]
 
     @classmethod
     def default_grid(cls) -> dict[str, Any]:
         """The parameters worth tuning, with a list of values or a range to draw them from."""
         return {}
-
-    @classmethod
-    def paper_grid(cls) -> dict[str, Any]:
-        """What `tune` tries with protocol "paper"; differs for the paper's own method alone."""
-        return cls.default_grid()
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
@@ -297,9 +297,6 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     def _score(self, X: np.ndarray, prepared: Any) -> np.ndarray:
         codes = self._row_codes(X)
         return codes @ prepared.T.astype(codes.dtype, copy=False)
-
-    def _n_codes(self) -> int:
-        return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]
 
     # -- shared parts ---------------------------------------------------------------------------
 

@@ -146,9 +146,6 @@ class DeepEmbedding(ScaledClassifier, ResumableClassifier):
         S = self.class_scaling_(table.vectors.astype(np.float64))
         return network(S, self.class_layers_)
 
-    def _n_codes(self) -> int:
-        return self.row_layers_[2].shape[1]
-
 
 def network(X: np.ndarray, layers: Sequence[np.ndarray]) -> np.ndarray:
     """max(0, x A1 + a) A2, in the type of X."""

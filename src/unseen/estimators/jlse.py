@@ -130,18 +130,12 @@ class JLSE(PairMatching):
 
     @classmethod
     def default_grid(cls) -> dict[str, Any]:
-        """Ranges around the defaults for the λ, and lists, which hold the defaults, for the rest;
-        `tune` draws settings from them."""
+        """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
+        the weights of pairs. A λ has a range around its default, the others lists that hold it."""
         usual = cls().get_params()
         ranges = {k: loguniform(usual[k] / f, usual[k] * f) for k, f in cls._ranges.items()}
         lists = {k: v if usual[k] in v else _with(usual[k], v) for k, v in _LISTS.items()}
         return {**ranges, **lists}
-
-    @classmethod
-    def paper_grid(cls) -> dict[str, Any]:
-        """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
-        the weights of pairs."""
-        return cls.default_grid()
 
     # -- training -------------------------------------------------------------------------------
 
@@ -213,9 +207,6 @@ class JLSE(PairMatching):
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         return self._prepare(table).codes
-
-    def _n_codes(self) -> int:
-        return self.latent_.W.shape[1]
 
     def explain(self, x: Any, name: Any = None, top: int = 5) -> Explanation:
         """Why the row x is, or is not, of the class `name`: latent links and attributes.

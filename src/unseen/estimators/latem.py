@@ -101,6 +101,3 @@ class LatEm(BilinearRanking):
         codes = self._row_codes(X)
         by_map = codes.reshape(len(X), self.n_maps_, -1) @ prepared.T.astype(codes.dtype)
         return by_map.max(axis=1)
-
-    def _n_codes(self) -> int:
-        return self.weights_.shape[1]
