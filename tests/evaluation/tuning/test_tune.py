@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import rich.progress
 from joblib import parallel_config
 from sklearn import config_context
 from sklearn.metrics import average_precision_score, balanced_accuracy_score
@@ -19,8 +18,10 @@ from sklearn.model_selection import GridSearchCV
 from tests.evaluation.tuning.spies import GRID, Spy, Uneven
 from unseen import ESZSL, ClassTable, InputError, tune
 from unseen.classes import ClassHoldout
+from unseen.estimators import ALE
 from unseen.evaluation import Protocol
 from unseen.rows import RowScaler
+from unseen.support.progress import listening
 
 # -- beside scikit-learn ------------------------------------------------------------------------
 
@@ -137,21 +138,17 @@ def test_two_jobs_find_the_same_as_one(data: Any, backend: str, estimator: ESZSL
     assert one.estimator.get_params() == two.estimator.get_params()
 
 
-def test_progress_counts_to_the_end(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("estimator", [ESZSL(), ALE(max_iter=2)])
+def test_progress_counts_to_the_end(data: Any, estimator: Any) -> None:
     X, y = data.training_set()
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(rich.progress.Progress, "update", lambda *_, **told: shown.append(told))
-    tuning = tune(ESZSL(), X, y, data.classes, GRID, protocol=Protocol(2, 3, "grid"))
-    n = 3 * len(tuning.trials)
-    assert [(told["completed"], told["total"]) for told in shown] == [(k + 1, n) for k in range(n)]
-    best = 100 * tuning.trials[0].mean
-    assert shown[-1]["description"] == f"best {best:.1f} % on 3 splits"
-
-
-def test_no_bar_where_nobody_sees_it(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    X, y = data.training_set()
-    tune(ESZSL(), X, y, data.classes, {"row_penalty": [0.1]}, progress=True)
-    assert capsys.readouterr() == ("", "")
+    grid, protocol = {"row_scaler__center": [True, False]}, Protocol(2, 3, "grid")
+    steps: list[str] = []
+    with listening(steps.append):
+        tuning = tune(estimator, X, y, data.classes, grid, protocol=protocol)
+    scores = [step for step in steps if "scores" in step]
+    assert [step.partition(" scores")[0] for step in scores] == [f"{k} of 6" for k in range(1, 7)]
+    assert scores[-1].endswith(f"the best {100 * tuning.trials[0].mean:.1f} % on 3 splits")
+    assert steps[:6] == scores, "of all fits but the last, on all rows, this alone is reported"
 
 
 def test_frames_lists_and_arrays_are_the_same(data: Any) -> None:

@@ -18,7 +18,7 @@ from unseen.apps.cli.checkpoint import (
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.models import check_model_out, parameters, save
 from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
-from unseen.apps.cli.output import say, show, show_json
+from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.report.page import percent
 from unseen.classes.splits import n_held_out
 from unseen.errors import InputError, counted, listed
@@ -87,11 +87,11 @@ def tune(
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
     n_splits = preset.n_splits if splits is None else splits
-    search: Any = {"budget": budget, "n_jobs": jobs, "progress": not json}
+    search: Any = {"budget": budget, "n_jobs": jobs}
     search["protocol"] = Protocol(
         hold_out, n_splits, strategy or preset.strategy, settings, scoring
     )
-    with telling_how_to_resume(checkpoint):
+    with telling_how_to_resume(checkpoint), working("Tuning"):
         found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)

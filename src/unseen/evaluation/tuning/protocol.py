@@ -22,8 +22,8 @@ class Protocol:
     strategy : "grid" scores every setting on every split. "halving" scores every setting on the
         first split, and after each split the better half stays, but never fewer than four. The
         estimator's own setting always stays.
-    n_settings : with lists, try at most so many settings, drawn at random. With a range, draw so
-        many (None: 40); each is tried with all values of the lists of test-time parameters.
+    n_settings : try so many settings, drawn at random, each with all values of the lists of
+        test-time parameters. None tries all combinations of lists, or 40 if there is a range.
     scoring : "per_class_accuracy", or "mean_average_precision" for retrieval.
     random_state : seed of the held-out classes, of the settings that are drawn, and of the order
         in which settings are tried.

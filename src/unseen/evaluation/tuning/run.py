@@ -25,7 +25,6 @@ def tune(
     protocol: Protocol | str = "default",
     budget: float | None = None,
     n_jobs: int | None = None,
-    progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tuning:
     """Search settings by held-out seen classes, then fit the one that is kept on all rows.
@@ -50,7 +49,6 @@ def tune(
     budget : seconds after which the search begins no fit; None for no limit. One fit is always
         made, and that of the setting that is kept on all rows comes on top.
     n_jobs : how many fits to make at once, as everywhere in scikit-learn.
-    progress : show a progress bar.
     checkpoint : a file that keeps the outcome of every fit. A search that was interrupted or killed
         resumes from it, to the same result, when it is called again with the same data, estimator
         and grid; `budget` includes the seconds spent before, and may change. The file stays.
@@ -66,7 +64,7 @@ def tune(
     grid = grid_of(estimator) if grid is None else grid
     settings = settings_of(estimator, grid, protocol.n_settings, protocol.random_state)
     search = Search(estimator, settings, protocol, budget, n_jobs)
-    search.run(data, progress, checkpoint)
+    search.run(data, checkpoint)
     trials = tuple(search.trials[k] for k in best_first(search.trials, range(len(settings))))
     if trials[0].error is not None or not trials[0].scores:
         failed = next(t for t in search.trials if t.error is not None)

@@ -16,6 +16,7 @@ from unseen.estimators.base import ZeroShotClassifier
 from unseen.evaluation.tuning.results import Outcome
 from unseen.evaluation.tuning.settings import with_parameters
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.support.progress import listening
 
 
 class TrainingData(NamedTuple):
@@ -66,7 +67,8 @@ def score_settings(
         try:
             wanted = with_parameters(estimator, parameters)
             if model is None:
-                model = wanted.fit(split.X_train, split.y_train, classes=split.table)
+                with listening(lambda step: None):  # the search reports its own steps
+                    model = wanted.fit(split.X_train, split.y_train, classes=split.table)
                 fit_seconds = time.perf_counter() - begin
             else:
                 # All of them, as the model may have some left from the setting before.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -23,6 +22,7 @@ from unseen.evaluation.tuning.scoring import Split, TrainingData, score_settings
 from unseen.evaluation.tuning.settings import Setting, by_fit
 from unseen.storage.checkpoint import Checkpoint, data_checksum
 from unseen.support.parameters import plain, plain_parameters, without
+from unseen.support.progress import tell
 
 # A split holds out few classes, so the last splits decide between more than one or two settings.
 _FEWEST = 4
@@ -62,12 +62,7 @@ class Search:
         self._outcomes: dict[tuple[int, int], Outcome] = {}  # by split and setting
         self._laps: list[float] = []  # seconds of each fit
 
-    def run(
-        self,
-        data: TrainingData,
-        progress: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
+    def run(self, data: TrainingData, checkpoint: str | os.PathLike[str] | None = None) -> None:
         """Fill in `trials`, `n_fits`, `spent` and `finished`.
 
         The checkpoint has the outcome of every fit; a fit that is known is not made again, and its
@@ -75,11 +70,7 @@ class Search:
         """
         rows = list(self.protocol.holdout.split(data.X, data.labels))
         belongs = {} if checkpoint is None else self._belongs(data, rows)
-        with (
-            Checkpoint(checkpoint, belongs) as kept,
-            _bar(progress) as report,
-            Parallel(self.n_jobs, **_ONE_BY_ONE) as pool,
-        ):
+        with Checkpoint(checkpoint, belongs) as kept, Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
             if found := kept.state("outcomes"):
                 self._outcomes = {(k, n): Outcome(*o) for k, n, *o in found["outcomes"]}
                 self._laps, self.spent = found["laps"], found["spent"]
@@ -93,7 +84,7 @@ class Search:
                     done += len(fit)
                     self.spent = self.clock() - self._begin
                     kept.note("outcomes", self._state())
-                    report(done, total, self.trials)
+                    tell(f"{done} of {total} scores{self._best()}")
                 alive = self._survivors(alive, number + 1)
                 if not alive or self._is_over():
                     self.finished = self.finished and not (alive and number + 1 < len(rows))
@@ -139,6 +130,11 @@ class Search:
         outcomes = [[*key, *outcome] for key, outcome in self._outcomes.items()]
         return {"outcomes": outcomes, "laps": self._laps[:], "spent": self.spent}
 
+    def _best(self) -> str:
+        best = self.trials[best_first(self.trials, range(len(self.trials)))[0]]
+        splits = counted(best.n_splits, "split")
+        return f", the best {100 * best.mean:.1f} % on {splits}" if best.scores else ""
+
     def _is_over(self) -> bool:
         return self.budget is not None and self.clock() - self._begin >= self.budget
 
@@ -183,27 +179,3 @@ class Search:
         for _ in range(n_splits):
             total, n = total + n, self._n_next(n)
         return total
-
-
-@contextmanager
-def _bar(shown: bool) -> Iterator[Callable[[int, int, list[Trial]], None]]:
-    """A progress bar, if a person is there to see it: of scores there are and will be."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Left
-
-    columns = (TextColumn("tuning"), BarColumn(), MofNCompleteColumn(), Left(), TextColumn("left"))
-    console = Console(stderr=True)
-    hidden = not (shown and console.is_terminal)
-    with Progress(
-        *columns, TextColumn("{task.description}"), console=console, transient=True, disable=hidden
-    ) as bar:
-        task = bar.add_task("first fit", total=None)
-
-        def report(done: int, total: int, trials: list[Trial]) -> None:
-            best = trials[best_first(trials, range(len(trials)))[0]]
-            splits = counted(best.n_splits, "split")
-            words = f"best {100 * best.mean:.1f} % on {splits}" if best.scores else ""
-            bar.update(task, completed=done, total=total, description=words)
-
-        yield report

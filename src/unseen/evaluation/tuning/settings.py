@@ -11,7 +11,6 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.utils import check_random_state
 
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.support.parameters import check_names, plain_parameters, without
@@ -36,20 +35,22 @@ def settings_of(
 ) -> list[Setting]:
     """The settings to try; the first is the estimator's own, whether the grid has it or not.
 
-    Lists alone are crossed, and at most `n_settings` of all combinations are taken. With a range
-    `n_settings` settings are drawn, `N_DRAWN` if None, the estimator's own being one of them; each
-    is crossed with all lists of parameters of test time, which need no fit of their own.
+    All combinations of lists; or, with a range (`N_DRAWN` settings) or a number of settings, so
+    many drawn at random, the estimator's own being one of them. Each of those is crossed with all
+    lists of parameters of test time, which need no fit of their own.
     """
     check_names(grid, plain_parameters(estimator), type(estimator).__name__)
     own = own_values(estimator, grid)
-    if not any(map(is_range, grid.values())):
-        settings = _own_first(estimator, own, ParameterGrid(grid))
-        return _sample(settings, n_settings, random_state)
+    if n_settings is None and not any(map(is_range, grid.values())):
+        return _own_first(estimator, own, ParameterGrid(grid))
+    n_settings = n_settings or N_DRAWN
     crossed = {k: v for k, v in grid.items() if not is_range(v) and _is_free(estimator, k)}
     space = {k: v for k, v in grid.items() if k not in crossed}
-    drawn = draw(estimator, space, (n_settings or N_DRAWN) - 1, random_state)
     first, choices = {k: own[k] for k in space}, ParameterGrid(crossed)
-    return _own_first(estimator, own, [d | c for d in [first, *drawn] for c in choices])
+    drawn = [d for d in draw(estimator, space, n_settings, random_state) if d != first]
+    settings = _own_first(estimator, own, [d | c for d in [first, *drawn] for c in choices])
+    fits = by_fit(settings, range(len(settings)))[:n_settings]
+    return [settings[number] for fit in fits for number in fit]
 
 
 def grid_of(estimator: ZeroShotClassifier) -> dict[str, Any]:
@@ -106,6 +107,8 @@ def draw(
     estimator: ZeroShotClassifier, space: Grid, n_settings: int, random_state: Any
 ) -> list[dict[str, Any]]:
     """Values drawn at random: whole numbers where the parameter takes them, others rounded."""
+    if not any(map(is_range, space.values())):
+        n_settings = min(n_settings, len(ParameterGrid(space)))
     sampler = ParameterSampler(space, n_settings, random_state=random_state)
     whole = {k: _is_whole(estimator, k) for k, values in space.items() if is_range(values)}
     return [{k: _tidy(v, whole[k]) if k in whole else v for k, v in p.items()} for p in sampler]
@@ -146,16 +149,3 @@ def _own_first(
         else:
             others.append(Setting(p, fit_key(model)))
     return [*first, *others]
-
-
-def _sample(settings: list[Setting], n_settings: int | None, random_state: Any) -> list[Setting]:
-    """At most so many settings, the first and others drawn at random, in their order.
-
-    Settings that share a fit are drawn together, as all but the first of them cost next to nothing.
-    """
-    if n_settings is None or n_settings >= len(settings):
-        return settings
-    own, *groups = by_fit(settings, range(len(settings)))
-    order = check_random_state(random_state).permutation(len(groups))
-    drawn = [*own, *(number for k in order for number in groups[k])][:n_settings]
-    return [settings[number] for number in sorted(drawn)]
