@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from unseen.estimators.conse import ConSE as ConSE
     from unseen.estimators.costa import COSTA as COSTA
     from unseen.estimators.dap import DAP as DAP
+    from unseen.estimators.dap import IAP as IAP
     from unseen.estimators.deep import DeepEmbedding as DeepEmbedding
     from unseen.estimators.devise import DeViSE as DeViSE
     from unseen.estimators.eszsl import ESZSL as ESZSL
-    from unseen.estimators.iap import IAP as IAP
     from unseen.estimators.jlse import JLSE as JLSE
     from unseen.estimators.kernel_jlse import KernelJLSE as KernelJLSE
     from unseen.estimators.latem import LatEm as LatEm
@@ -38,7 +38,7 @@ _PLACES = {
     "conse": "conse:ConSE",
     "costa": "costa:COSTA",
     "dap": "dap:DAP",
-    "iap": "iap:IAP",
+    "iap": "dap:IAP",
     "sae": "sae:SAE",
     "sse-int": "sse:SSEIntersection",
     "sse-relu": "sse:SSEReLU",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.classes import ClassTable
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaling
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
 from unseen.support.threads import threads_for
 from unseen.training.minibatch import (
     Problem,
@@ -26,7 +26,7 @@ from unseen.training.minibatch import (
 )
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class BilinearRanking(ScaledClassifier, ResumableClassifier):
     """A score x' V s, with V learned from a ranking loss by mini-batches.
 
@@ -52,24 +52,14 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
     n_iter_ : passes over the rows that were made.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "penalty": [POSITIVE],
-        "max_iter": [at_least(1)],
-        "tol": [NOT_NEGATIVE],
-        "batch_size": [at_least(1)],
-        "early_stopping": ["boolean"],
-        "random_state": [at_least(0), None],
-        "verbose": [at_least(0), "boolean"],
-    }
-
-    penalty: float = 2e-4
+    penalty: float = parameter(2e-4, POSITIVE, tries=[2e-5, 6e-5, 2e-4, 6e-4, 2e-3])
     _: KW_ONLY
-    max_iter: int = 20
-    tol: float = 1e-3
-    batch_size: int = 128
-    early_stopping: bool = False
-    random_state: int = 0
-    verbose: int = 0
+    max_iter: int = parameter(20, at_least(1))
+    tol: float = parameter(1e-3, NOT_NEGATIVE)
+    batch_size: int = parameter(128, at_least(1))
+    early_stopping: bool = parameter(False, "boolean")
+    random_state: int = parameter(0, at_least(0), None)
+    verbose: int = parameter(0, at_least(0), "boolean")
 
     def _loss(self) -> Ranking:
         raise TypeError(f"{type(self).__name__} must define _loss")
@@ -127,8 +117,3 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
         self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
     ) -> Trained:
         return minimise(problem, schedule, steps=steps, watch=watch)
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty, from weak to strong; the other parameters matter little."""
-        return {"penalty": [2e-5, 6e-5, 2e-4, 6e-4, 2e-3]}

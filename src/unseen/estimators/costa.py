@@ -6,21 +6,21 @@ CVPR 2014.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from unseen.classes import ClassTable
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE
 from unseen.training.logistic import fit_binary
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class COSTA(ScaledClassifier, ResumableClassifier):
     """Classifiers of seen classes, combined by how alike the descriptions are.
 
@@ -50,16 +50,10 @@ class COSTA(ScaledClassifier, ResumableClassifier):
     n_iter_ : steps of the logistic regression.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {"sharpness": [POSITIVE], "penalty": [POSITIVE]}
     test_time_parameters = frozenset(("sharpness",))
 
-    sharpness: float = 2.0
-    penalty: float = 3e-5
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """p from all seen classes that are alike to the nearest few; values of it share a fit."""
-        return {"sharpness": [1.0, 1.5, 2.0, 3.0, 5.0], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
+    sharpness: float = parameter(2.0, POSITIVE, tries=[1.0, 1.5, 2.0, 3.0, 5.0])
+    penalty: float = parameter(3e-5, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 1e-3])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._learn_scaling(X, table)

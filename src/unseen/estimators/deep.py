@@ -8,7 +8,7 @@ using textual descriptions", ICCV 2015; a special case in the paper. Training ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,17 +16,18 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import require
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
 from unseen.support.progress import tell
 from unseen.training.minibatch import own_order
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class DeepEmbedding(ScaledClassifier, ResumableClassifier):
     """Two networks with a hidden layer each, whose outputs are compared by their product.
 
@@ -54,29 +55,15 @@ class DeepEmbedding(ScaledClassifier, ResumableClassifier):
     """
 
     needs: ClassVar[str] = "torch"
-    _parameter_constraints: ClassVar[Constraints] = {
-        "n_hidden": [at_least(1)],
-        "n_codes": [at_least(1)],
-        "penalty": [NOT_NEGATIVE],
-        "max_iter": [at_least(1)],
-        "learning_rate": [POSITIVE],
-        "batch_size": [at_least(1)],
-        "random_state": [at_least(0), None],
-    }
 
-    n_hidden: int = 256
-    n_codes: int = 64
-    penalty: float = 1e-3
+    n_hidden: int = parameter(256, at_least(1))
+    n_codes: int = parameter(64, at_least(1))
+    penalty: float = parameter(1e-3, NOT_NEGATIVE, tries=[3e-4, 1e-3, 3e-3])
     _: KW_ONLY
-    max_iter: int = 15
-    learning_rate: float = 3e-3
-    batch_size: int = 64
-    random_state: int = 0
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty and the length of training; widths matter little."""
-        return {"penalty": [3e-4, 1e-3, 3e-3], "max_iter": [8, 15, 30]}
+    max_iter: int = parameter(15, at_least(1), tries=[8, 15, 30])
+    learning_rate: float = parameter(3e-3, POSITIVE)
+    batch_size: int = parameter(64, at_least(1))
+    random_state: int = parameter(0, at_least(0), None)
 
     # -- training -------------------------------------------------------------------------------
 

@@ -6,16 +6,15 @@ model", NIPS 2013; here on given rows, without the network below them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
 
 from unseen.estimators.bilinear import BilinearRanking
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class DeViSE(BilinearRanking):
     """Deep visual-semantic embedding: a bilinear score, every class that comes too near counts.
 
@@ -32,18 +31,8 @@ class DeViSE(BilinearRanking):
     All others, and the attributes, are those of `BilinearRanking`.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BilinearRanking._parameter_constraints,
-        "margin": [POSITIVE],
-    }
-
-    penalty: float = 1e-2
-    margin: float = 0.1
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty, from weak to strong; another margin is the same as another penalty."""
-        return {"penalty": [1e-3, 3e-3, 1e-2, 3e-2, 1e-1]}
+    penalty: float = parameter(1e-2, tries=[1e-3, 3e-3, 1e-2, 3e-2, 1e-1])
+    margin: float = parameter(0.1, POSITIVE)
 
     def _loss(self) -> Ranking:
         return partial(sum_of_hinges, margin=self.margin)

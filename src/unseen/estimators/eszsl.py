@@ -6,22 +6,20 @@ the paper compares with it in its recognition table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import TrainingRows, array_blocks
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE
 from unseen.training.logistic import narrow_rows
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class ESZSL(ScaledClassifier):
     """Closed-form bilinear zero-shot classifier.
 
@@ -37,20 +35,8 @@ class ESZSL(ScaledClassifier):
     class_penalty : λ, in units of the trace of S'S.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "row_penalty": [POSITIVE],
-        "class_penalty": [POSITIVE],
-    }
-
-    row_penalty: float = 1e-3
-    class_penalty: float = 1e-2
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        return {
-            "row_penalty": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2],
-            "class_penalty": [1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0],
-        }
+    row_penalty: float = parameter(1e-3, POSITIVE, tries=[1e-4, 3e-4, 1e-3, 3e-3, 1e-2])
+    class_penalty: float = parameter(1e-2, POSITIVE, tries=[1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         S = self._learn_scaling(X, table)

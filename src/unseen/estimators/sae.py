@@ -5,22 +5,22 @@ Kodirov, Xiang and Gong, "Semantic autoencoder for zero-shot learning", CVPR 201
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
 
 import numpy as np
 import scipy.linalg
 
 from unseen.classes import ClassTable
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import RowScaling
-from unseen.support.parameters import POSITIVE, Choice, Constraints
+from unseen.support.parameters import POSITIVE, Choice
 from unseen.support.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class SAE(ScaledClassifier):
     """Semantic autoencoder, in closed form.
 
@@ -42,23 +42,11 @@ class SAE(ScaledClassifier):
     weights_ : W, d_s x d_t.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "encoder_weight": [POSITIVE],
-        "direction": [Choice("visual", "semantic")],
-    }
     test_time_parameters = frozenset(("direction",))
 
-    encoder_weight: float = 1.0
+    encoder_weight: float = parameter(1.0, POSITIVE, tries=[0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0])
     _: KW_ONLY
-    direction: str = "visual"
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """λ on both sides of one, and both directions, which share a fit."""
-        return {
-            "encoder_weight": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0],
-            "direction": ["visual", "semantic"],
-        }
+    direction: str = parameter("visual", Choice("visual", "semantic"), tries=["visual", "semantic"])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         S = self._learn_scaling(X, table, unit_scale=True)

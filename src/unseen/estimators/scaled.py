@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.fields import has_parameters, part
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import Part
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class ScaledClassifier(ZeroShotClassifier):
     """A method that learns how to scale rows and descriptions before anything else.
 
@@ -25,14 +23,9 @@ class ScaledClassifier(ZeroShotClassifier):
         `ClassScaler` says.
     """
 
-    _parts: ClassVar[Mapping[str, Part]] = {
-        "row_scaler": Part(RowScaler),
-        "class_scaler": Part(ClassScaler),
-    }
-
     _: KW_ONLY
-    row_scaler: RowScaler | None = None
-    class_scaler: ClassScaler | None = None
+    row_scaler: RowScaler | None = part(RowScaler)
+    class_scaler: ClassScaler | None = part(ClassScaler)
 
     def _learn_scaling(
         self, X: np.ndarray, table: ClassTable, unit_scale: bool = False

@@ -9,8 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,14 +16,15 @@ from unseen.classes import ClassTable
 from unseen.classes.checks import Group
 from unseen.errors import InputError, listed
 from unseen.estimators.bilinear import BilinearRanking
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import Choice, Constraints, check_number
+from unseen.support.parameters import Choice, check_number
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
-@dataclass(eq=False, repr=False)
+@has_parameters
 class SJE(BilinearRanking):
     """Structured joint embedding: a bilinear score for each description of the classes.
 
@@ -55,12 +54,9 @@ class SJE(BilinearRanking):
     n_iter_ : passes over the rows that were made, the most of any group.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BilinearRanking._parameter_constraints,
-        "table_weights": [Choice("holdout", "equal"), Mapping],
-    }
-
-    table_weights: str | Mapping[str, float] = "holdout"
+    table_weights: str | Mapping[str, float] = parameter(
+        "holdout", Choice("holdout", "equal"), Mapping
+    )
 
     def _loss(self) -> Ranking:
         return worst_hinge
