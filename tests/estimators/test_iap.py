@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.common.scalers import ROWS_AS_GIVEN
 from unseen import ClassTable, InputError, make_zero_shot
-from unseen.estimators import IAP, iap
+from unseen.estimators import IAP, dap
 
 
 def test_equals_the_sum_over_seen_classes_written_out() -> None:
@@ -36,7 +36,7 @@ def test_equals_the_sum_over_seen_classes_written_out() -> None:
 def test_worked_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes a, b, c with attributes 10, 11, 01 have probabilities 0.5, 0.3 and 0.2: the first
     attribute 0.8, the second 0.5; both have the prior 2/3."""
-    monkeypatch.setattr(iap, "_DOUBT", 0.0)
+    monkeypatch.setattr(dap, "_DOUBT", 0.0)
     table = ClassTable(["a", "b", "c"], [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     X = np.random.default_rng(0).standard_normal((9, 4))
     model = IAP().fit(X, np.repeat(["a", "b", "c"], 3), classes=table)

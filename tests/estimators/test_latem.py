@@ -56,8 +56,8 @@ def two_sided() -> tuple[np.ndarray, np.ndarray, ClassTable]:
 
 def test_two_maps_tell_apart_what_one_cannot() -> None:
     X, y, table = two_sided()
-    one = LatEm(1, 1e-4, max_iter=60, tol=0.0).fit(X, y, classes=table)
-    two = LatEm(2, 1e-4, max_iter=60, tol=0.0, spread=1.0).fit(X, y, classes=table)
+    one = LatEm(1e-4, n_maps=1, max_iter=60, tol=0.0).fit(X, y, classes=table)
+    two = LatEm(1e-4, n_maps=2, max_iter=60, tol=0.0, spread=1.0).fit(X, y, classes=table)
     assert two.n_maps_ == 2
     assert two.score(X, y) > one.score(X, y) + 0.2
     assert two.history_[-1] < 0.7 * one.history_[-1]

@@ -105,7 +105,7 @@ def test_the_objective_falls(model: JLSE) -> None:
         ({"Y": lambda d: d.Y[KNOWN].T}, "give Y.T"),
         ({"Y": lambda d: np.abs(d.Y[KNOWN])}, "no pair has the label -1"),
         ({"Y": lambda d: 2 * d.Y[KNOWN]}, "holds -?2"),
-        ({"S": lambda d: np.ones((24, 12))}, "every source by the same vector"),
+        ({"S": lambda d: np.ones((24, 12))}, "described by the same vector"),
         ({"S": lambda d: np.full((24, 12), np.nan)}, "NaN or infinite in column 0"),
         ({"S": lambda d: d.S[:5]}, r"5\s+sources"),
         ({"X": lambda d: d.X[:5]}, "there are 5 targets"),

@@ -281,7 +281,6 @@ def test_pairs_are_evaluated_where_they_are_known(form: Any) -> None:
     assert found.roc_auc == pytest.approx(roc_auc_score(data.Y[known] > 0, p[known]))
     expected = average_precision_score(data.Y[known] > 0, p[known])
     assert found.average_precision == pytest.approx(expected)
-    assert set(found.as_dict()) == {"roc_auc", "average_precision", "chance", "pairs"}
 
 
 @pytest.mark.parametrize("new", ["targets", "sources", "both"])
@@ -297,6 +296,6 @@ def test_cold_start_trains_on_nothing_of_what_it_tests(new: str) -> None:
         np.testing.assert_array_equal(Y, data.Y[np.ix_(split.train_targets, split.train_sources)])
         assert result.pairs == np.count_nonzero(data.Y[split.test])
     assert found.roc_auc == pytest.approx(np.mean([s.roc_auc for s in found.splits]))
+    assert found.average_precision > found.chance
     assert found.pooled.pairs == sum(s.pairs for s in found.splits)
     assert 0.8 < found.pooled.roc_auc <= 1
-    assert found.average_precision > found.chance

@@ -114,7 +114,7 @@ def test_deep_embedding(data: ZeroShotDataset) -> None:
 @pytest.mark.parametrize("n_maps", [1, 3])
 def test_latent_embedding(n_maps: int, data: ZeroShotDataset) -> None:
     """W = diag(W_1, ..., W_K) and a selector Δ; each side's log p is -log K."""
-    model = LatEm(n_maps).fit(*data.training_set(), classes=data.classes)
+    model = LatEm(n_maps=n_maps).fit(*data.training_set(), classes=data.classes)
     K = model.n_maps_
     W = np.asarray(scipy.linalg.block_diag(*[V.T for V in np.split(model.weights_, K, axis=1)]))
     joint = Joint(

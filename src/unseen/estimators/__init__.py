@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from unseen.errors import InputError, listed, nearest
+from unseen.support.lazy import lazy_names
 from unseen.support.registry import class_of, promise
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from unseen.estimators.conse import ConSE as ConSE
     from unseen.estimators.costa import COSTA as COSTA
     from unseen.estimators.dap import DAP as DAP
+    from unseen.estimators.dap import IAP as IAP
     from unseen.estimators.deep import DeepEmbedding as DeepEmbedding
     from unseen.estimators.devise import DeViSE as DeViSE
     from unseen.estimators.eszsl import ESZSL as ESZSL
-    from unseen.estimators.iap import IAP as IAP
     from unseen.estimators.jlse import JLSE as JLSE
     from unseen.estimators.kernel_jlse import KernelJLSE as KernelJLSE
     from unseen.estimators.latem import LatEm as LatEm
@@ -37,7 +38,7 @@ _PLACES = {
     "conse": "conse:ConSE",
     "costa": "costa:COSTA",
     "dap": "dap:DAP",
-    "iap": "iap:IAP",
+    "iap": "dap:IAP",
     "sae": "sae:SAE",
     "sse-int": "sse:SSEIntersection",
     "sse-relu": "sse:SSEReLU",
@@ -47,8 +48,13 @@ _PLACES = {
     "sje": "sje:SJE",
     "deep": "deep:DeepEmbedding",
 }
+# The base class, and `load` of model files, which from here knows every method.
+_NAMES = {"ZeroShotClassifier": f"{__name__}.base", "load": "unseen.storage.models"}
 for _name, _place in _PLACES.items():
     promise(_name, f"{__name__}.{_place}")
+    _module, _, _class = _place.partition(":")
+    _NAMES[_class] = f"{__name__}.{_module}"
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)
 
 
 class _Methods(Mapping[str, "type[ZeroShotClassifier]"]):
@@ -80,24 +86,3 @@ def method(name: str) -> type[ZeroShotClassifier]:
         hint = nearest(name, METHODS)
         known = listed(METHODS, len(METHODS))
         raise InputError(f"unknown method {name!r}{hint}; there are {known}") from None
-
-
-def __getattr__(name: str) -> Any:
-    """The base class, and `load` of model files, which from here knows every method."""
-    if name == "ZeroShotClassifier":
-        from unseen.estimators.base import ZeroShotClassifier
-
-        return ZeroShotClassifier
-    if name == "load":
-        from unseen.storage.models import load
-
-        return load
-    for word, place in _PLACES.items():
-        if place.partition(":")[2] == name:
-            return class_of(word)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    classes = (place.partition(":")[2] for place in _PLACES.values())
-    return sorted({*globals(), *classes, "ZeroShotClassifier", "load"})

@@ -5,36 +5,31 @@ from __future__ import annotations
 import copy
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
-from unseen.errors import InputError, listed, nearest
+from unseen.errors import InputError
 from unseen.estimators.calibration import learn_seen_penalty
+from unseen.estimators.candidates import candidates_of, check_scored
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
 from unseen.rows.blocks import float_types as float_types
-from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaling, RowScaling
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
-from unseen.support.parameters import Composite, Part, at_least, check_values
+from unseen.support.parameters import Composite, at_least, check_values
 
 # What `fit` has set anew when it begins to learn.
 _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
 _SET_BY_CHECKS |= {"classes_", "seen_classes_", "unseen_classes_"}
-# The parts of a method that scales both rows and class descriptions.
-SCALERS = {"row_scaler": Part(RowScaler), "class_scaler": Part(ClassScaler)}
 
 
 class TopK(NamedTuple):
@@ -51,7 +46,9 @@ class Ranking(NamedTuple):
     scores: np.ndarray
 
 
-class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
+class ZeroShotClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Composite
+):
     """A classifier of classes that need not have a single training row.
 
     A method gives three functions, and the base does the rest:
@@ -65,7 +62,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     The score is the inner product of the two codes. A method in which it is something else gives
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
-    Parameters that are estimators of their own, such as a `RowScaler`, it names in `_parts`.
+    Its parameters are fields of the class, see `estimators/fields.py`.
 
     Attributes after `fit`
     ----------------------
@@ -81,6 +78,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
     needs: ClassVar[str] = ""
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
+    _grid: ClassVar[Mapping[str, list[Any]]] = {}
 
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -118,18 +116,17 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         table = ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes)
         table.rows(labels)
         self._set_classes(table, seen)
-        seen_table = table.select(seen)
-        if np.ptp(seen_table.vectors, axis=0).max() == 0:
-            raise InputError(
-                "the class table describes every seen class by the same vector, so nothing can be "
-                "learned from it"
-            )
-        self._fit_checked(X, np.searchsorted(seen, labels), seen_table)
+        self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
         self._trained_on = TrainedOn(given, y, X.dtype, table)
         return self
 
     def _fit_checked(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Self:
         """Learn from checked rows, numbers of classes (or signs of pairs), and the seen table."""
+        if np.ptp(table.vectors, axis=0).max() == 0:
+            raise InputError(
+                "all classes (or sources) of training are described by the same vector: nothing "
+                "can be learned from them"
+            )
         self._check_parameters()
         for name in set(vars(self)) - _SET_BY_CHECKS:
             if name.endswith("_"):  # learned in an earlier fit
@@ -216,7 +213,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         This is the field's measure; on balanced classes it equals the plain accuracy.
         """
         table = self._candidates(candidates)
-        self._check_scored(y, table)
+        check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
 
     def reveal(self, classes: Any) -> Self:
@@ -250,21 +247,15 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
         save(self, path)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns of `transform`."""
-        check_is_fitted(self)
-        prefix = type(self).__name__.lower()
-        return np.array([f"{prefix}{k}" for k in range(self._n_codes())], dtype=object)
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns `transform` has; scikit-learn names them by it."""
+        return self._row_codes(np.zeros((1, self.n_features_in_))).shape[1]
 
     @classmethod
     def default_grid(cls) -> dict[str, Any]:
         """The parameters worth tuning, with a list of values or a range to draw them from."""
-        return {}
-
-    @classmethod
-    def paper_grid(cls) -> dict[str, Any]:
-        """What `tune` tries with protocol "paper"; differs for the paper's own method alone."""
-        return cls.default_grid()
+        return dict(cls._grid)
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
@@ -300,19 +291,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
         codes = self._row_codes(X)
         return codes @ prepared.T.astype(codes.dtype, copy=False)
 
-    def _n_codes(self) -> int:
-        return self._class_codes(self.class_table_.select(self.seen_classes_[:1])).shape[1]
-
     # -- shared parts ---------------------------------------------------------------------------
-
-    def _learn_scaling(
-        self, X: np.ndarray, table: ClassTable, unit_scale: bool = False
-    ) -> np.ndarray:
-        """Learn how to scale rows and descriptions; the scaled descriptions of seen classes."""
-        self.scaling_ = self._part("row_scaler").learn(X, unit_scale=unit_scale)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        return self.class_scaling_(S)
 
     def _set_classes(self, table: ClassTable, seen: np.ndarray) -> None:
         self.class_table_ = table
@@ -322,53 +301,7 @@ class ZeroShotClassifier(TransformerMixin, ClassifierMixin, Composite):
 
     def _candidates(self, candidates: Any) -> ClassTable:
         check_is_fitted(self)
-        if candidates is None:
-            return self.class_table_.select(self.classes_)
-        if isinstance(candidates, str):
-            return self.class_table_.select(self._named_candidates(candidates))
-        if isinstance(candidates, (list, tuple, np.ndarray)):
-            names = as_names(candidates, "candidates")
-            if names.size == 0:
-                raise InputError("the list of candidates is empty")
-            if np.unique(names).size < names.size:
-                raise InputError("the list of candidates names a class twice")
-            unknown = [n for n in names.tolist() if n not in self.class_table_]
-            if unknown:
-                known = self.class_table_.names.tolist()
-                raise InputError(
-                    f"no class {unknown[0]!r} is known to the model{nearest(unknown[0], known)}; "
-                    f"it knows {listed(known)}, and `reveal` adds new ones"
-                )
-            return self.class_table_.select(names)
-        return ClassTable.of(candidates).with_columns_of(self.class_table_)
-
-    def _named_candidates(self, word: str) -> np.ndarray:
-        groups = {
-            "all": np.sort(self.class_table_.names),
-            "seen": self.seen_classes_,
-            "unseen": self.unseen_classes_,
-        }
-        if word not in groups:
-            raise InputError(
-                f"candidates={word!r} is not understood: give {listed(groups)}, a list of names "
-                "or a class table"
-            )
-        if groups[word].size == 0:
-            raise InputError("there are no unseen classes: every class of the table has rows")
-        return groups[word]
-
-    def _check_scored(self, y: Any, table: ClassTable) -> None:
-        """A class that cannot be named would count as an error of the model."""
-        lost = [n for n in np.unique(as_names(np.asarray(y), "labels")).tolist() if n not in table]
-        if not lost:
-            return
-        name = lost[0]
-        if name in self.class_table_:
-            group = "seen" if name in self.seen_classes_ else "unseen"
-            way_out = f": score with candidates={group!r} or 'all'"
-        else:
-            way_out = nearest(name, table.names.tolist())
-        raise InputError(f"y holds class {name!r}, which is not among the candidates{way_out}")
+        return candidates_of(self, candidates)
 
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.model.ranking import Ranking
-from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler
+from unseen.rows.scaling import ClassScaling
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
 from unseen.support.threads import threads_for
 from unseen.training.minibatch import (
     Problem,
@@ -26,7 +26,8 @@ from unseen.training.minibatch import (
 )
 
 
-class BilinearRanking(ResumableClassifier):
+@has_parameters
+class BilinearRanking(ScaledClassifier, ResumableClassifier):
     """A score x' V s, with V learned from a ranking loss by mini-batches.
 
         min_V 1/N Σ_n loss(x_n' V S', y_n) + λ/2 |V|²
@@ -41,9 +42,6 @@ class BilinearRanking(ResumableClassifier):
     batch_size : rows per step.
     early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
         seen classes held out; costs a second training.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
     random_state : seed of the order in which rows are visited.
     verbose : 1 prints the objective after each pass.
 
@@ -54,39 +52,14 @@ class BilinearRanking(ResumableClassifier):
     n_iter_ : passes over the rows that were made.
     """
 
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {
-        "penalty": [POSITIVE],
-        "max_iter": [at_least(1)],
-        "tol": [NOT_NEGATIVE],
-        "batch_size": [at_least(1)],
-        "early_stopping": ["boolean"],
-        "random_state": [at_least(0), None],
-        "verbose": [at_least(0), "boolean"],
-    }
-
-    def __init__(
-        self,
-        penalty: float = 2e-4,
-        *,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        batch_size: int = 128,
-        early_stopping: bool = False,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.batch_size = batch_size
-        self.early_stopping = early_stopping
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-        self.random_state = random_state
-        self.verbose = verbose
+    penalty: float = parameter(2e-4, POSITIVE, tries=[2e-5, 6e-5, 2e-4, 6e-4, 2e-3])
+    _: KW_ONLY
+    max_iter: int = parameter(20, at_least(1))
+    tol: float = parameter(1e-3, NOT_NEGATIVE)
+    batch_size: int = parameter(128, at_least(1))
+    early_stopping: bool = parameter(False, "boolean")
+    random_state: int = parameter(0, at_least(0), None)
+    verbose: int = parameter(0, at_least(0), "boolean")
 
     def _loss(self) -> Ranking:
         raise TypeError(f"{type(self).__name__} must define _loss")
@@ -144,8 +117,3 @@ class BilinearRanking(ResumableClassifier):
         self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
     ) -> Trained:
         return minimise(problem, schedule, steps=steps, watch=watch)
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty, from weak to strong; the other parameters matter little."""
-        return {"penalty": [2e-5, 6e-5, 2e-4, 6e-4, 2e-3]}

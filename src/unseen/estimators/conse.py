@@ -5,22 +5,21 @@ Norouzi et al., "Zero-shot learning by convex combination of semantic embeddings
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from scipy.special import softmax
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE, Constraints, at_least
+from unseen.support.parameters import POSITIVE, at_least
 from unseen.training.logistic import fit_multinomial
 
 
-class ConSE(ResumableClassifier):
+@has_parameters
+class ConSE(ScaledClassifier, ResumableClassifier):
     """Convex combination of the descriptions of seen classes.
 
         f(x) = Σ_{c in top T of x} p(c|x) s_c / Σ_{c in top T of x} p(c|x)
@@ -44,27 +43,10 @@ class ConSE(ResumableClassifier):
     n_iter_ : steps of the logistic regression.
     """
 
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {"n_top": [at_least(1)], "penalty": [POSITIVE]}
     test_time_parameters = frozenset(("n_top",))
 
-    def __init__(
-        self,
-        n_top: int = 10,
-        penalty: float = 1e-4,
-        *,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-    ) -> None:
-        self.n_top = n_top
-        self.penalty = penalty
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """T from one class to more than there mostly are; values of it share a fit."""
-        return {"n_top": [1, 3, 10, 30, 100], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
+    n_top: int = parameter(10, at_least(1), tries=[1, 3, 10, 30, 100])
+    penalty: float = parameter(1e-4, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 1e-3])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self.descriptions_ = self._learn_scaling(X, table).astype(X.dtype)

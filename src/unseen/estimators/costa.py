@@ -7,21 +7,21 @@ CVPR 2014.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE
 from unseen.training.logistic import fit_binary
 
 
-class COSTA(ResumableClassifier):
+@has_parameters
+class COSTA(ScaledClassifier, ResumableClassifier):
     """Classifiers of seen classes, combined by how alike the descriptions are.
 
         w(s) = Σ_c β_c(s) w_c,        β_c(s) = max(0, cos(s, s_c))^p / length,
@@ -50,27 +50,10 @@ class COSTA(ResumableClassifier):
     n_iter_ : steps of the logistic regression.
     """
 
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {"sharpness": [POSITIVE], "penalty": [POSITIVE]}
     test_time_parameters = frozenset(("sharpness",))
 
-    def __init__(
-        self,
-        sharpness: float = 2.0,
-        penalty: float = 3e-5,
-        *,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-    ) -> None:
-        self.sharpness = sharpness
-        self.penalty = penalty
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """p from all seen classes that are alike to the nearest few; values of it share a fit."""
-        return {"sharpness": [1.0, 1.5, 2.0, 3.0, 5.0], "penalty": [1e-5, 3e-5, 1e-4, 1e-3]}
+    sharpness: float = parameter(2.0, POSITIVE, tries=[1.0, 1.5, 2.0, 3.0, 5.0])
+    penalty: float = parameter(3e-5, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 1e-3])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self._learn_scaling(X, table)

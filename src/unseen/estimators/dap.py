@@ -1,4 +1,4 @@
-"""DAP: which attributes does a row have, and which class has these?
+"""DAP and IAP: which attributes does a row have, and which class has these?
 
 Lampert, Nickisch and Harmeling, "Attribute-based classification for zero-shot visual object
 categorization", PAMI 2014; first at CVPR 2009.
@@ -6,28 +6,34 @@ categorization", PAMI 2014; first at CVPR 2009.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
 
 import numpy as np
-from scipy.special import log_expit
+from scipy.special import log_expit, softmax
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
+from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.rows.scaling import RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE, Choice, Constraints, Part
-from unseen.training.logistic import fit_binary
+from unseen.support.parameters import POSITIVE, Choice
+from unseen.training.logistic import Linear, fit_binary, fit_multinomial
+
+# A share of the prior in the p(a|x) of IAP, so that no attribute is ever certain.
+_DOUBT = 1e-3
 
 
-class AttributePrediction(ResumableClassifier):
-    """What DAP and IAP share: classes are told apart by binary attributes of probability p(a|x).
+@has_parameters
+class DAP(ResumableClassifier):
+    """Direct attribute prediction: one classifier per attribute, and the class that fits.
 
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
 
-    A method gives `_fit_attributes`, which learns from rows and from the attributes of their
-    classes, and `_log_probabilities`, log p(a=1|x) and log p(a=0|x) by the scores W'x̃ + b.
+    with the attributes a^z of class z and p(a_m|x) of a logistic regression on the rows of seen
+    classes, all attributes at once. Attributes that are not 0 or 1 are made so as in the paper: 1
+    above their mean over the seen classes. An attribute that all seen classes or none have then is
+    left out, as there is nothing to learn it from. So there is no scaling of class descriptions.
 
     Parameters
     ----------
@@ -38,34 +44,19 @@ class AttributePrediction(ResumableClassifier):
 
     Attributes after `fit`
     ----------------------
+    weights_, bias_ : the classifiers of the attributes, d_t x M and M.
     threshold_ : above which an attribute counts as 1, d_s.
     attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
         them.
     n_iter_ : steps of the logistic regression.
     """
 
-    _parts: ClassVar[Mapping[str, Part]] = {"row_scaler": Part(RowScaler)}
-    _parameter_constraints: ClassVar[Constraints] = {
-        "penalty": [POSITIVE],
-        "prior": [Choice("classes", "half")],
-    }
     test_time_parameters = frozenset(("prior",))
 
-    def __init__(
-        self,
-        penalty: float = 1e-4,
-        *,
-        prior: str = "classes",
-        row_scaler: RowScaler | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.prior = prior
-        self.row_scaler = row_scaler
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty of the classifiers; the rest follows the paper."""
-        return {"penalty": [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3]}
+    penalty: float = parameter(1e-4, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3])
+    _: KW_ONLY
+    prior: str = parameter("classes", Choice("classes", "half"))
+    row_scaler: RowScaler | None = part(RowScaler)
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self.scaling_ = self._part("row_scaler").learn(X)
@@ -76,15 +67,17 @@ class AttributePrediction(ResumableClassifier):
             raise InputError("no attribute of the class table tells one seen class from another")
         self.shares_ = shares[self.attributes_]
         with self._checkpoint(X, labels, table) as checkpoint:
-            self._fit_attributes(X, labels, self._binary(table), Steps(checkpoint))
+            found = self._classifiers(X, labels, self._binary(table), Steps(checkpoint))
+        self.weights_, self.bias_, self.n_iter_ = found
 
-    def _fit_attributes(
+    def _classifiers(
         self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
-    ) -> None:
-        raise TypeError(f"{type(self).__name__} must define _fit_attributes")
+    ) -> Linear:
+        return fit_binary(X, self.scaling_, labels, binary, self.penalty, steps=steps)
 
     def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        raise TypeError(f"{type(self).__name__} must define _log_probabilities")
+        """log p(a=1|x) and log p(a=0|x) by the scores W'x̃ + b of the classifiers."""
+        return log_expit(scores), log_expit(-scores)
 
     def _binary(self, table: ClassTable) -> np.ndarray:
         """Attributes above their mean over the seen classes, C' x M, as 0 and 1."""
@@ -108,28 +101,35 @@ class AttributePrediction(ResumableClassifier):
         return np.hstack([self._binary(table), np.ones((table.n_classes, 1))])
 
 
-class DAP(AttributePrediction):
-    """Direct attribute prediction: one classifier per attribute, and the class that fits.
+class IAP(DAP):
+    """Indirect attribute prediction: a row has the attributes of the seen classes it is taken for.
 
-        score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
+        p(a_m = 1 | x) = Σ_c p(c|x) a_m^c
 
-    with the attributes a^z of class z and p(a_m|x) of a logistic regression on the rows of seen
-    classes, all attributes at once. Attributes that are not 0 or 1 are made so as in the paper: 1
-    above their mean over the seen classes. An attribute that all seen classes or none have then is
-    left out, as there is nothing to learn it from. So there is no scaling of class descriptions.
-    Parameters and more attributes are those of `AttributePrediction`.
+    with the attributes a^c of the seen classes and p(c|x) of a multinomial logistic regression on
+    their rows. The score, the parameters and all else are those of `DAP`.
 
     Attributes after `fit`
     ----------------------
-    weights_, bias_ : the classifiers of the attributes, d_t x M and M.
+    weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
+    binary_ : a^c of the seen classes, C x M.
     """
 
-    def _fit_attributes(
+    def _classifiers(
         self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
-    ) -> None:
-        self.weights_, self.bias_, self.n_iter_ = fit_binary(
-            X, self.scaling_, labels, binary, self.penalty, steps=steps
-        )
+    ) -> Linear:
+        self.binary_ = binary.astype(X.dtype)
+        return fit_multinomial(X, self.scaling_, labels, len(binary), self.penalty, steps=steps)
 
     def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return log_expit(scores), log_expit(-scores)
+        P = softmax(scores, axis=1)
+        has = self.binary_.astype(P.dtype, copy=False)
+        shares = self.shares_.astype(P.dtype)
+        # Two products rather than 1 - p, in which a small probability would be lost to rounding.
+        return _log_mixed(P @ has, shares), _log_mixed(P @ (1 - has), 1 - shares)
+
+
+def _log_mixed(p: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    p *= p.dtype.type(1 - _DOUBT)
+    p += p.dtype.type(_DOUBT) * prior
+    return np.log(p, out=p)

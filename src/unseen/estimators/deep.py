@@ -8,6 +8,7 @@ using textual descriptions", ICCV 2015; a special case in the paper. Training ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,18 +16,19 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import require
-from unseen.estimators.base import SCALERS
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
 from unseen.support.progress import tell
 from unseen.training.minibatch import own_order
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
-class DeepEmbedding(ResumableClassifier):
+@has_parameters
+class DeepEmbedding(ScaledClassifier, ResumableClassifier):
     """Two networks with a hidden layer each, whose outputs are compared by their product.
 
         f(x) = max(0, x A1 + a) A2,        g(s) = max(0, s B1 + b) B2,        score = <f(x), g(s)>
@@ -44,9 +46,6 @@ class DeepEmbedding(ResumableClassifier):
     max_iter : passes over the rows.
     learning_rate : size of a step of Adam at the start; it falls to zero along half a cosine.
     batch_size : rows per step.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
     random_state : seed of the first weights and of the order of the rows.
 
     Attributes after `fit`
@@ -56,44 +55,15 @@ class DeepEmbedding(ResumableClassifier):
     """
 
     needs: ClassVar[str] = "torch"
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {
-        "n_hidden": [at_least(1)],
-        "n_codes": [at_least(1)],
-        "penalty": [NOT_NEGATIVE],
-        "max_iter": [at_least(1)],
-        "learning_rate": [POSITIVE],
-        "batch_size": [at_least(1)],
-        "random_state": [at_least(0), None],
-    }
 
-    def __init__(
-        self,
-        n_hidden: int = 256,
-        n_codes: int = 64,
-        penalty: float = 1e-3,
-        *,
-        max_iter: int = 15,
-        learning_rate: float = 3e-3,
-        batch_size: int = 64,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.n_codes = n_codes
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-        self.random_state = random_state
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty and the length of training; widths matter little."""
-        return {"penalty": [3e-4, 1e-3, 3e-3], "max_iter": [8, 15, 30]}
+    n_hidden: int = parameter(256, at_least(1))
+    n_codes: int = parameter(64, at_least(1))
+    penalty: float = parameter(1e-3, NOT_NEGATIVE, tries=[3e-4, 1e-3, 3e-3])
+    _: KW_ONLY
+    max_iter: int = parameter(15, at_least(1), tries=[8, 15, 30])
+    learning_rate: float = parameter(3e-3, POSITIVE)
+    batch_size: int = parameter(64, at_least(1))
+    random_state: int = parameter(0, at_least(0), None)
 
     # -- training -------------------------------------------------------------------------------
 
@@ -162,9 +132,6 @@ class DeepEmbedding(ResumableClassifier):
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         S = self.class_scaling_(table.vectors.astype(np.float64))
         return network(S, self.class_layers_)
-
-    def _n_codes(self) -> int:
-        return self.row_layers_[2].shape[1]
 
 
 def network(X: np.ndarray, layers: Sequence[np.ndarray]) -> np.ndarray:

@@ -7,14 +7,14 @@ model", NIPS 2013; here on given rows, without the network below them.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar
 
 from unseen.estimators.bilinear import BilinearRanking
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE
 
 
+@has_parameters
 class DeViSE(BilinearRanking):
     """Deep visual-semantic embedding: a bilinear score, every class that comes too near counts.
 
@@ -31,42 +31,8 @@ class DeViSE(BilinearRanking):
     All others, and the attributes, are those of `BilinearRanking`.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BilinearRanking._parameter_constraints,
-        "margin": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        penalty: float = 1e-2,
-        margin: float = 0.1,
-        *,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        batch_size: int = 128,
-        early_stopping: bool = False,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            penalty,
-            max_iter=max_iter,
-            tol=tol,
-            batch_size=batch_size,
-            early_stopping=early_stopping,
-            row_scaler=row_scaler,
-            class_scaler=class_scaler,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.margin = margin
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The penalty, from weak to strong; another margin is the same as another penalty."""
-        return {"penalty": [1e-3, 3e-3, 1e-2, 3e-2, 1e-1]}
+    penalty: float = parameter(1e-2, tries=[1e-3, 3e-3, 1e-2, 3e-2, 1e-1])
+    margin: float = parameter(0.1, POSITIVE)
 
     def _loss(self) -> Ranking:
         return partial(sum_of_hinges, margin=self.margin)

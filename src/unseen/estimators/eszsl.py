@@ -6,22 +6,21 @@ the paper compares with it in its recognition table.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import SCALERS, ZeroShotClassifier
+from unseen.estimators.fields import has_parameters, parameter
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import TrainingRows, array_blocks
-from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE
 from unseen.training.logistic import narrow_rows
 
 
-class ESZSL(ZeroShotClassifier):
+@has_parameters
+class ESZSL(ScaledClassifier):
     """Closed-form bilinear zero-shot classifier.
 
         min_V |X V S' - Y|² + γ |V S'|² + λ |X V|² + γ λ |V|²
@@ -34,36 +33,10 @@ class ESZSL(ZeroShotClassifier):
     ----------
     row_penalty : γ, in units of the trace of X'X, so that a value means the same for any N.
     class_penalty : λ, in units of the trace of S'S.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
     """
 
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {
-        "row_penalty": [POSITIVE],
-        "class_penalty": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        row_penalty: float = 1e-3,
-        class_penalty: float = 1e-2,
-        *,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-    ) -> None:
-        self.row_penalty = row_penalty
-        self.class_penalty = class_penalty
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        return {
-            "row_penalty": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2],
-            "class_penalty": [1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0],
-        }
+    row_penalty: float = parameter(1e-3, POSITIVE, tries=[1e-4, 3e-4, 1e-3, 3e-3, 1e-2])
+    class_penalty: float = parameter(1e-2, POSITIVE, tries=[1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         S = self._learn_scaling(X, table)

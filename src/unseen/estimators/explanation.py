@@ -10,6 +10,8 @@ from unseen.classes import ClassTable
 from unseen.inference.scorer import decision_scores
 from unseen.model.latent import LatentModel
 
+Codes = tuple[np.ndarray, np.ndarray]
+
 
 @dataclass(frozen=True)
 class Link:
@@ -84,35 +86,29 @@ class Explanation:
 
 
 def explain(
-    name: object,
-    score: float,
-    source_code: np.ndarray,
-    target_code: np.ndarray,
-    model: LatentModel,
-    vector: np.ndarray,
-    seen: ClassTable,
-    top: int,
+    model: LatentModel, table: ClassTable, seen: ClassTable, codes: Codes, score: float, top: int
 ) -> Explanation:
     """z_s' W z_t + b = Σ_kl z_s[k] W[k, l] z_t[l] + b, with its largest terms named.
 
     A source atom that began as a seen class bears its name. The row calls for W z_t in the space
     of source atoms, so for B W z_t in the space of attributes; the support of an attribute is that
     times what the (scaled) description has above that of the average seen class: a reading aid,
-    not a share of the score.
+    not a share of the score. `table` holds the class alone, `codes` are z_s and z_t.
     """
-    W = model.W
-    scaled = model.spaces.descriptions
-    above = scaled(vector[None])[0] - scaled(seen.vectors).mean(axis=0)
+    W, scaled, (source_code, target_code) = model.W, model.spaces.descriptions, codes
+    above = scaled(table.vectors)[0] - scaled(seen.vectors).mean(axis=0)
     terms = source_code[:, None] * W * target_code
-    atoms = _atom_names(W.shape[0], seen)
+    atoms = [f"source atom {k}" for k in range(len(W))]
+    if len(W) == seen.n_classes:
+        atoms = [str(name) for name in seen.names.tolist()]
     by_atom = terms.sum(axis=1)
     strongest = np.argsort(-np.abs(terms), axis=None, kind="stable")[:top]
     links = zip(*np.unravel_index(strongest, terms.shape), strict=True)
-    support = model.spaces.attributes(vector, model.B @ (W @ target_code)) * above
+    support = model.spaces.attributes(table.vectors[0], model.B @ (W @ target_code)) * above
     similarity = by_atom.sum() + model.b
     attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
     return Explanation(
-        name=str(name),
+        name=str(table.names[0]),
         score=score,
         similarity=float(similarity),
         bias=model.b,
@@ -124,12 +120,6 @@ def explain(
             for m in _largest(support, top)
         ),
     )
-
-
-def _atom_names(n_atoms: int, seen: ClassTable) -> list[str]:
-    if n_atoms == seen.n_classes:
-        return [str(name) for name in seen.names.tolist()]
-    return [f"source atom {k}" for k in range(n_atoms)]
 
 
 def _largest(values: np.ndarray, top: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.stats import loguniform
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.explanation import Explanation, explain
+from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
@@ -19,13 +21,12 @@ from unseen.model.latent import LatentModel, Spaces
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, Constraints, Part, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, at_least
 from unseen.support.threads import threads_for
 from unseen.training.alternating import Algorithm2, Data
 from unseen.training.initialize import begin
 from unseen.training.pairwise import Algorithm1
 
-TRAINING = Part(Algorithm2, (Algorithm2, Algorithm1))
 TESTING = (Algorithm4, Algorithm3, DataFit)
 # Sets of candidates whose embedding is kept.
 _MOST_KEPT = 8
@@ -37,6 +38,7 @@ _LISTS: dict[str, list[Any]] = {
 }
 
 
+@has_parameters
 class JLSE(PairMatching):
     """Joint latent similarity embedding: dictionaries for both domains, one similarity for all.
 
@@ -77,32 +79,10 @@ class JLSE(PairMatching):
     n_iter_ : rounds of training that were run.
     """
 
-    latent_: LatentModel
-    history_: np.ndarray
-    n_iter_: int
     # The pair loss of training, and the form of log p_W that classes are chosen by.
     _loss = "hinge"
     _link = "saturating"
     test_time_parameters = frozenset(("testing", "decision"))
-    _parts: ClassVar[Mapping[str, Part]] = {
-        "training": TRAINING,
-        "testing": Part(Algorithm4, TESTING),
-        "row_scaler": Part(RowScaler),
-        "class_scaler": Part(lambda: ClassScaler(center=False, power=0.7, in_span=True)),
-    }
-    _parameter_constraints: ClassVar[Constraints] = {
-        "n_target_atoms": [at_least(1)],
-        "n_source_atoms": [at_least(1), None],
-        "source_fit": [POSITIVE],
-        "source_shrinkage": [NOT_NEGATIVE],
-        "target_fit": [POSITIVE],
-        "target_shrinkage": [NOT_NEGATIVE],
-        "similarity_penalty": [POSITIVE],
-        "positive_weight": [Choice("uniform", "balanced"), POSITIVE],
-        "decision": [Choice(1, 2)],
-        "constant_feature": [NOT_NEGATIVE],
-        "random_state": [at_least(0), None],
-    }
     # By what a default is divided and multiplied for the range that `tune` draws from.
     _ranges: ClassVar[Mapping[str, float]] = {
         "source_fit": 4.0,
@@ -112,55 +92,33 @@ class JLSE(PairMatching):
         "similarity_penalty": 6.0,
     }
 
-    def __init__(
-        self,
-        n_target_atoms: int = 200,
-        *,
-        n_source_atoms: int | None = None,
-        source_fit: float = 10.0,
-        source_shrinkage: float = 4.0,
-        target_fit: float = 150.0,
-        target_shrinkage: float = 0.03,
-        similarity_penalty: float = 2.5e-3,
-        positive_weight: float | str = 10.0,
-        training: Algorithm2 | None = None,
-        testing: Testing | None = None,
-        decision: int = 2,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        constant_feature: float = 0.4,
-        random_state: int = 0,
-    ) -> None:
-        self.n_target_atoms = n_target_atoms
-        self.n_source_atoms = n_source_atoms
-        self.source_fit = source_fit
-        self.source_shrinkage = source_shrinkage
-        self.target_fit = target_fit
-        self.target_shrinkage = target_shrinkage
-        self.similarity_penalty = similarity_penalty
-        self.positive_weight = positive_weight
-        self.training = training
-        self.testing = testing
-        self.decision = decision
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-        self.constant_feature = constant_feature
-        self.random_state = random_state
+    n_target_atoms: int = parameter(200, at_least(1))
+    _: KW_ONLY
+    n_source_atoms: int | None = parameter(None, at_least(1), None)
+    source_fit: float = parameter(10.0, POSITIVE)
+    source_shrinkage: float = parameter(4.0, NOT_NEGATIVE)
+    target_fit: float = parameter(150.0, POSITIVE)
+    target_shrinkage: float = parameter(0.03, NOT_NEGATIVE)
+    similarity_penalty: float = parameter(2.5e-3, POSITIVE)
+    positive_weight: float | str = parameter(10.0, Choice("uniform", "balanced"), POSITIVE)
+    training: Algorithm2 | None = part(Algorithm2, (Algorithm2, Algorithm1))
+    testing: Testing | None = part(Algorithm4, TESTING)
+    decision: int = parameter(2, Choice(1, 2))
+    row_scaler: RowScaler | None = part(RowScaler)
+    class_scaler: ClassScaler | None = part(
+        lambda: ClassScaler(center=False, power=0.7, in_span=True)
+    )
+    constant_feature: float = parameter(0.4, NOT_NEGATIVE)
+    random_state: int = parameter(0, at_least(0), None)
 
     @classmethod
     def default_grid(cls) -> dict[str, Any]:
-        """Ranges around the defaults for the λ, and lists, which hold the defaults, for the rest;
-        `tune` draws settings from them."""
+        """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
+        the weights of pairs. A λ has a range around its default, the others lists that hold it."""
         usual = cls().get_params()
         ranges = {k: loguniform(usual[k] / f, usual[k] * f) for k, f in cls._ranges.items()}
         lists = {k: v if usual[k] in v else _with(usual[k], v) for k, v in _LISTS.items()}
         return {**ranges, **lists}
-
-    @classmethod
-    def paper_grid(cls) -> dict[str, Any]:
-        """What the paper tunes: the λ, the size of D and, as it leaves them open, the rounds and
-        the weights of pairs."""
-        return cls.default_grid()
 
     # -- training -------------------------------------------------------------------------------
 
@@ -233,9 +191,6 @@ class JLSE(PairMatching):
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         return self._prepare(table).codes
 
-    def _n_codes(self) -> int:
-        return self.latent_.W.shape[1]
-
     def explain(self, x: Any, name: Any = None, top: int = 5) -> Explanation:
         """Why the row x is, or is not, of the class `name`: latent links and attributes.
 
@@ -249,18 +204,10 @@ class JLSE(PairMatching):
         score = float(self.similarities(x, [name])[0, 0])
         row = np.concatenate(list(self._row_blocks(x)))
         prepared, latent = self._prepare(table), self.latent_
-        seen = bool(prepared.is_seen[0])
-        code = self._scorer.embed_rows(latent.project(row), seen=seen)[0]
-        return explain(
-            name,
-            score,
-            prepared.codes[0],
-            code,
-            latent,
-            table.vectors[0],
-            self.class_table_.select(self.seen_classes_),
-            top,
-        )
+        is_seen = bool(prepared.is_seen[0])
+        code = self._scorer.embed_rows(latent.project(row), seen=is_seen)[0]
+        seen = self.class_table_.select(self.seen_classes_)
+        return explain(latent, table, seen, (prepared.codes[0], code), score, top)
 
     def _even_score(self) -> float:
         return float(decision_scores(np.zeros(1), self.latent_.loss, self.latent_.link)[0])

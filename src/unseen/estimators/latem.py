@@ -6,21 +6,22 @@ CVPR 2016.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.bilinear import BilinearRanking
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, SHARE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, SHARE, at_least
 from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
 
 _PASSES_BETWEEN_PRUNING = 5
 
 
+@has_parameters
 class LatEm(BilinearRanking):
     """Latent embeddings: a piecewise bilinear score.
 
@@ -49,48 +50,12 @@ class LatEm(BilinearRanking):
     n_iter_ : passes over the rows that were made with all maps.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BilinearRanking._parameter_constraints,
-        "n_maps": [at_least(1)],
-        "least_share": [SHARE],
-        "spread": [NOT_NEGATIVE],
-    }
-
-    def __init__(
-        self,
-        n_maps: int = 2,
-        penalty: float = 1e-3,
-        *,
-        least_share: float = 0.05,
-        spread: float = 0.3,
-        max_iter: int = 10,
-        tol: float = 1e-3,
-        batch_size: int = 128,
-        early_stopping: bool = False,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            penalty,
-            max_iter=max_iter,
-            tol=tol,
-            batch_size=batch_size,
-            early_stopping=early_stopping,
-            row_scaler=row_scaler,
-            class_scaler=class_scaler,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.n_maps = n_maps
-        self.least_share = least_share
-        self.spread = spread
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """The number of maps, and the penalty from weak to strong."""
-        return {"n_maps": [2, 4, 6], "penalty": [3e-4, 1e-3, 3e-3]}
+    penalty: float = parameter(1e-3, tries=[3e-4, 1e-3, 3e-3])
+    _: KW_ONLY
+    n_maps: int = parameter(2, at_least(1), tries=[2, 4, 6])
+    least_share: float = parameter(0.05, SHARE)
+    spread: float = parameter(0.3, NOT_NEGATIVE)
+    max_iter: int = 10
 
     def _loss(self) -> Ranking:
         return sum_of_hinges
@@ -124,6 +89,3 @@ class LatEm(BilinearRanking):
         codes = self._row_codes(X)
         by_map = codes.reshape(len(X), self.n_maps_, -1) @ prepared.T.astype(codes.dtype)
         return by_map.max(axis=1)
-
-    def _n_codes(self) -> int:
-        return self.weights_.shape[1]

@@ -14,16 +14,10 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import float_types
 from unseen.estimators.resumable import ResumableClassifier
-from unseen.inference.threshold import (
-    GOALS,
-    METHODS,
-    best_threshold,
-    check_curve,
-    fit_curve,
-    on_curve,
-)
+from unseen.inference import threshold as thresholds
+from unseen.inference.threshold import GOALS, METHODS
 from unseen.pairs.labels import pair_labels
-from unseen.pairs.splits import KINDS, cold_start_splits
+from unseen.pairs.splits import KINDS, PairSplit, cold_start_splits
 from unseen.support.parameters import Choice, check_number, check_values
 
 
@@ -81,8 +75,6 @@ class PairMatching(ResumableClassifier):
         given, X = X, validate_data(self, X, dtype=float_types(X))
         labels = labels_of_pairs(S, given, Y, weights, X.dtype)
         table, named = as_sources(S)
-        if np.ptp(table.vectors, axis=0).max() == 0:
-            raise InputError("S describes every source by the same vector: nothing to learn from")
         self._set_classes(table, table.names)
         with self._keeping(checkpoint):
             self._fit_checked(X, labels, table)
@@ -113,7 +105,7 @@ class PairMatching(ResumableClassifier):
         check_is_fitted(self)
         if "pair_curve_" not in vars(self):
             raise InputError("scores become probabilities by held-out pairs: call calibrate first")
-        return on_curve(self.pair_curve_, self.score_pairs(S, X))
+        return thresholds.on_curve(self.pair_curve_, self.score_pairs(S, X))
 
     def calibrate(
         self,
@@ -141,11 +133,9 @@ class PairMatching(ResumableClassifier):
         goal : what θ maximises on these pairs: "f1", "balanced" or "accuracy".
         """
         check_is_fitted(self)
-        check_values(
-            {"method": [Choice(*METHODS)], "goal": [Choice(*GOALS)]},
-            {"method": method, "goal": goal},
-        )
-        check_values({"cold": [Choice(*KINDS), None]}, {"cold": cold})
+        known = {"cold": [Choice(*KINDS), None]}
+        known |= {"method": [Choice(*METHODS)], "goal": [Choice(*GOALS)]}
+        check_values(known, {"cold": cold, "method": method, "goal": goal})
         if cold is not None and not self._has_pairs:
             raise InputError(
                 "the model was fitted on class labels: give pairs of classes that it was not "
@@ -153,32 +143,18 @@ class PairMatching(ResumableClassifier):
             )
         signs = labels_of_pairs(S, X, Y, weights)
         if cold is None:
-            scores = self.score_pairs(S, X)[signs != 0]
-            labels = signs[signs != 0]
+            parts = [(signs, self.score_pairs(S, X))]
         else:
             rows = validate_data(self, X, dtype=float_types(X), reset=False)
-            vectors = as_sources(S)[0].vectors
+            vectors, disjoint = as_sources(S)[0].vectors, self.pairs_["disjoint"]
             splits = cold_start_splits(signs, cold, n_splits, random_state)
-            parts = [self._cold_scores(vectors, rows, signs, split) for split in splits]
-            labels, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
-        self.pair_threshold_ = best_threshold(labels > 0, scores, np.abs(labels), goal)
-        self.pair_curve_ = fit_curve(labels > 0, scores, np.abs(labels), method)
+            parts = [cold_scores(self, vectors, rows, signs, s, disjoint=disjoint) for s in splits]
+        labels = np.concatenate([part[part != 0] for part, _ in parts])
+        scores = np.concatenate([found[part != 0] for part, found in parts])
+        weights = np.abs(labels)
+        self.pair_threshold_ = thresholds.best_threshold(labels > 0, scores, weights, goal)
+        self.pair_curve_ = thresholds.fit_curve(labels > 0, scores, weights, method)
         return self
-
-    def _cold_scores(self, S: Any, X: Any, signs: Any, split: Any) -> tuple[Any, Any]:
-        """Labels and scores of the pairs to test on, by a copy trained on the others."""
-        part = signs[np.ix_(split.train_targets, split.train_sources)]
-        copy: Any = clone(self)
-        copy.fit_pairs(
-            S[split.train_sources],
-            X[split.train_targets],
-            np.sign(part),
-            None if part.dtype == np.int8 else np.abs(part),
-            disjoint=self.pairs_["disjoint"],
-        )
-        test = signs[np.ix_(split.test_targets, split.test_sources)]
-        scores = copy.score_pairs(S[split.test_sources], X[split.test_targets])
-        return test[test != 0], scores[test != 0]
 
     # -- what a method asks ---------------------------------------------------------------------
 
@@ -193,14 +169,13 @@ class PairMatching(ResumableClassifier):
     def _check_pairs(self) -> None:
         """An error unless what a model file says of pairs makes sense."""
         state = vars(self)
-        pairs, curve = state.get("pairs_", {}), state.get("pair_curve_", {})
         check_number(state.get("pair_threshold_", 0.0), "its threshold of pairs")
-        names = {"named", "disjoint"} if "pairs_" in state else set()
-        is_complete = isinstance(pairs, dict) and set(pairs) == names
+        pairs = state.get("pairs_", {"named": False, "disjoint": False})
+        is_complete = isinstance(pairs, dict) and set(pairs) == {"named", "disjoint"}
         if not is_complete or not all(isinstance(value, bool) for value in pairs.values()):
             raise InputError("what it says of its pairs makes no sense")
         if "pair_curve_" in state:
-            check_curve(curve)
+            thresholds.check_curve(self.pair_curve_)
 
     def _known_sources(self, table: ClassTable) -> np.ndarray:
         """The number of the one source of training with the same vector, or -1."""
@@ -241,6 +216,19 @@ def labels_of_pairs(
     table, named = as_sources(S)
     names = {"sources": table.names if named else None, "targets": getattr(X, "index", None)}
     return pair_labels(Y, len(X), table.n_classes, weights, dtype, **names)
+
+
+def cold_scores(
+    model: Any, S: np.ndarray, X: Any, signs: np.ndarray, split: PairSplit, **how: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and scores of the pairs to test on, by a copy of a model trained on the others."""
+    known = signs[np.ix_(split.train_targets, split.train_sources)]
+    if known.dtype != np.int8:
+        how["weights"] = np.abs(known)
+    copy: Any = clone(model)
+    copy.fit_pairs(S[split.train_sources], X[split.train_targets], np.sign(known), **how)
+    scores = copy.score_pairs(S[split.test_sources], X[split.test_targets])
+    return signs[np.ix_(split.test_targets, split.test_sources)], scores
 
 
 def _keys(table: ClassTable) -> list[bytes]:

@@ -5,21 +5,23 @@ Kodirov, Xiang and Gong, "Semantic autoencoder for zero-shot learning", CVPR 201
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
 
 import numpy as np
 import scipy.linalg
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS, ZeroShotClassifier
+from unseen.estimators.fields import has_parameters, parameter
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
-from unseen.support.parameters import POSITIVE, Choice, Constraints
+from unseen.rows.scaling import RowScaling
+from unseen.support.parameters import POSITIVE, Choice
 from unseen.support.threads import threads_for
 from unseen.training.logistic import moments, narrow_rows
 
 
-class SAE(ZeroShotClassifier):
+@has_parameters
+class SAE(ScaledClassifier):
     """Semantic autoencoder, in closed form.
 
         min_W |X - S W|² + λ |X W' - S|²
@@ -34,42 +36,17 @@ class SAE(ZeroShotClassifier):
     ----------
     encoder_weight : λ, for rows and descriptions of mean square length one.
     direction : "visual" compares where the rows are, "semantic" where the descriptions are.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
 
     Attributes after `fit`
     ----------------------
     weights_ : W, d_s x d_t.
     """
 
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {
-        "encoder_weight": [POSITIVE],
-        "direction": [Choice("visual", "semantic")],
-    }
     test_time_parameters = frozenset(("direction",))
 
-    def __init__(
-        self,
-        encoder_weight: float = 1.0,
-        *,
-        direction: str = "visual",
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-    ) -> None:
-        self.encoder_weight = encoder_weight
-        self.direction = direction
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """λ on both sides of one, and both directions, which share a fit."""
-        return {
-            "encoder_weight": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0],
-            "direction": ["visual", "semantic"],
-        }
+    encoder_weight: float = parameter(1.0, POSITIVE, tries=[0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0])
+    _: KW_ONLY
+    direction: str = parameter("visual", Choice("visual", "semantic"), tries=["visual", "semantic"])
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         S = self._learn_scaling(X, table, unit_scale=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,14 +16,15 @@ from unseen.classes import ClassTable
 from unseen.classes.checks import Group
 from unseen.errors import InputError, listed
 from unseen.estimators.bilinear import BilinearRanking
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import Choice, Constraints, check_number
+from unseen.support.parameters import Choice, check_number
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
+@has_parameters
 class SJE(BilinearRanking):
     """Structured joint embedding: a bilinear score for each description of the classes.
 
@@ -54,37 +54,9 @@ class SJE(BilinearRanking):
     n_iter_ : passes over the rows that were made, the most of any group.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **BilinearRanking._parameter_constraints,
-        "table_weights": [Choice("holdout", "equal"), Mapping],
-    }
-
-    def __init__(
-        self,
-        penalty: float = 2e-4,
-        table_weights: str | Mapping[str, float] = "holdout",
-        *,
-        max_iter: int = 20,
-        tol: float = 1e-3,
-        batch_size: int = 128,
-        early_stopping: bool = False,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-        random_state: int = 0,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            penalty,
-            max_iter=max_iter,
-            tol=tol,
-            batch_size=batch_size,
-            early_stopping=early_stopping,
-            row_scaler=row_scaler,
-            class_scaler=class_scaler,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.table_weights = table_weights
+    table_weights: str | Mapping[str, float] = parameter(
+        "holdout", Choice("holdout", "equal"), Mapping
+    )
 
     def _loss(self) -> Ranking:
         return worst_hinge

@@ -6,21 +6,22 @@ compares with it in all of its tables, as SSE-INT and SSE-ReLU.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.base import SCALERS
+from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import sum_of_squares
-from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.solvers.block import Ridge
 from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
 from unseen.support.progress import tell
 from unseen.support.threads import in_threads, threads_for
 from unseen.training.lbfgs import Function, lbfgs
@@ -29,7 +30,8 @@ _MEMORY = 5  # pairs that L-BFGS keeps
 _COLUMNS, _ROWS = 512, 64  # a tile of V and of X that stays in the cache
 
 
-class SSE(ResumableClassifier):
+@has_parameters
+class SSE(ScaledClassifier, ResumableClassifier):
     """Rows and classes as mixtures of seen classes; `SSEIntersection` and `SSEReLU` are the two.
 
         z_u    = argmin over the simplex of γ/2 |z|² + 1/2 |c_u - Σ_s z_s c_s|²
@@ -58,48 +60,17 @@ class SSE(ResumableClassifier):
     vector_penalty : λ_v.
     n_rounds : how often w and then V are learned.
     n_steps : steps of L-BFGS for w, and for V, in a round.
-    row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
-    class_scaler : how class descriptions are scaled: centred and then to length one, or as the
-        `ClassScaler` says.
     """
 
     # φ = _sign · max(0, x - v) + a part that is the same for all classes.
-    _sign: float
-    _parts = SCALERS
-    _parameter_constraints: ClassVar[Constraints] = {
-        "code_penalty": [POSITIVE],
-        "weight_penalty": [POSITIVE],
-        "vector_penalty": [NOT_NEGATIVE],
-        "n_rounds": [at_least(1)],
-        "n_steps": [at_least(1)],
-    }
+    _sign: ClassVar[float]
 
-    def __init__(
-        self,
-        code_penalty: float = 0.1,
-        weight_penalty: float = 1e-5,
-        vector_penalty: float = 1e-4,
-        *,
-        n_rounds: int = 2,
-        n_steps: int = 10,
-        row_scaler: RowScaler | None = None,
-        class_scaler: ClassScaler | None = None,
-    ) -> None:
-        self.code_penalty = code_penalty
-        self.weight_penalty = weight_penalty
-        self.vector_penalty = vector_penalty
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-        self.row_scaler = row_scaler
-        self.class_scaler = class_scaler
-
-    @classmethod
-    def default_grid(cls) -> dict[str, list[Any]]:
-        """γ and λ_w: how mixed the codes of classes are, and how large the margins may be."""
-        return {
-            "code_penalty": [0.02, 0.1, 0.5],
-            "weight_penalty": [1e-6, 1e-5, 1e-4],
-        }
+    code_penalty: float = parameter(0.1, POSITIVE, tries=[0.02, 0.1, 0.5])
+    weight_penalty: float = parameter(1e-5, POSITIVE, tries=[1e-6, 1e-5, 1e-4])
+    vector_penalty: float = parameter(1e-4, NOT_NEGATIVE)
+    _: KW_ONLY
+    n_rounds: int = parameter(2, at_least(1))
+    n_steps: int = parameter(10, at_least(1))
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         work = X.size * table.n_classes

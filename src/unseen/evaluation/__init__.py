@@ -8,11 +8,12 @@ from unseen.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unseen.evaluation.protocols import cold_start, evaluate, evaluate_pairs
-    from unseen.evaluation.tuning import tune
+    from unseen.evaluation.tuning import Protocol, tune
 
-__all__ = ["cold_start", "evaluate", "evaluate_pairs", "tune"]
+__all__ = ["Protocol", "cold_start", "evaluate", "evaluate_pairs", "tune"]
 
 _PLACES = {
+    "Protocol": "unseen.evaluation.tuning",
     "cold_start": "unseen.evaluation.protocols",
     "evaluate": "unseen.evaluation.protocols",
     "evaluate_pairs": "unseen.evaluation.protocols",

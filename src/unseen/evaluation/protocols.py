@@ -6,17 +6,17 @@ import copy
 import time
 import warnings
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from unseen import metrics
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.estimators.matching import as_sources, labels_of_pairs
+from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
 from unseen.pairs.splits import cold_start_splits
 
@@ -88,13 +88,12 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     predicted = names[scores.argmax(axis=1)]
     accuracy = metrics.accuracies_by_class(y, predicted)
     precision = metrics.average_precision_by_class(y, scores, names)
+    relative = metrics.mean_average_precision(y, relative_scores(scores), names)
     return Evaluation(
         per_class_accuracy=metrics.per_class_accuracy(y, predicted),
         per_image_accuracy=metrics.per_image_accuracy(y, predicted),
         mean_average_precision=metrics.mean_average_precision(y, scores, names),
-        relative_mean_average_precision=metrics.mean_average_precision(
-            y, relative_scores(scores), names
-        ),
+        relative_mean_average_precision=relative,
         chance=1 / names.size,
         rows=y.size,
         seconds=seconds,
@@ -193,9 +192,6 @@ class PairEvaluation:
         auc, precision = metrics.roc_auc(hit, s), metrics.average_precision(hit, s)
         return cls(auc, precision, float(hit.mean()), hit.size, hit, s)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("relevant", "scores")}
-
 
 @dataclass(frozen=True)
 class ColdStart:
@@ -206,18 +202,15 @@ class ColdStart:
 
     @property
     def roc_auc(self) -> float:
-        return self._mean("roc_auc")
+        return fmean(split.roc_auc for split in self.splits)
 
     @property
     def average_precision(self) -> float:
-        return self._mean("average_precision")
+        return fmean(split.average_precision for split in self.splits)
 
     @property
     def chance(self) -> float:
-        return self._mean("chance")
-
-    def _mean(self, name: str) -> float:
-        return float(np.mean([getattr(split, name) for split in self.splits]))
+        return fmean(split.chance for split in self.splits)
 
     @property
     def pooled(self) -> PairEvaluation:
@@ -251,11 +244,6 @@ def cold_start(
     """
     signs = np.sign(labels_of_pairs(S, X, Y)).astype(np.int8)
     S, X = as_sources(S)[0].vectors, np.asarray(X)
-    results = []
-    for split in cold_start_splits(signs, new, n_splits, random_state):
-        fresh: Any = clone(model)
-        known = signs[np.ix_(split.train_targets, split.train_sources)]
-        fresh.fit_pairs(S[split.train_sources], X[split.train_targets], known)
-        asked = signs[np.ix_(split.test_targets, split.test_sources)]
-        results.append(evaluate_pairs(fresh, S[split.test_sources], X[split.test_targets], asked))
+    splits = cold_start_splits(signs, new, n_splits, random_state)
+    results = (PairEvaluation.of(*cold_scores(model, S, X, signs, split)) for split in splits)
     return ColdStart(new, tuple(results))

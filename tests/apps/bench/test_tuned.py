@@ -37,7 +37,7 @@ def test_each_variant_keeps_what_makes_it_one(
     assert list(found) == list(LABELS)
     for label, parameters in found.items():
         assert table_rows()[label].items() <= parameters.items()
-        assert parameters.keys() <= JLSE.paper_grid().keys() | table_rows()[label].keys()
+        assert parameters.keys() <= JLSE.default_grid().keys() | table_rows()[label].keys()
         built(JLSE, parameters)._check_parameters()
 
 

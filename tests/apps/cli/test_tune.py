@@ -13,6 +13,7 @@ import unseen
 from tests.common.birds import SEEN, UNSEEN
 from tests.common.command import BY_ESZSL, assert_one_sentence, run_unseen
 from unseen import ESZSL
+from unseen.evaluation import Protocol
 
 
 def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any, X: Any) -> None:
@@ -44,7 +45,7 @@ def test_the_default_stands_beside_the_winner(folder: Path, row_penalty: float) 
     )  # fmt: skip
     line = command._compared(found)
     assert f"Default {100 * found.default.mean:.1f} %" in line
-    assert f"{100 * found.gain:+.1f} ± {100 * found.gain_error:.1f} points" in line
+    assert f"{100 * found.choice.gain:+.1f} ± {100 * found.choice.error:.1f} points" in line
     assert ("is kept" in line) == found.kept_default
     assert ("given up" in line) == (not found.kept_default)
 
@@ -78,11 +79,11 @@ def test_tuning_tells_what_it_learned(folder: Path) -> None:
     data = unseen.read_dataset(folder)
     tuning = unseen.tune(
         ESZSL(), *data.training_set(), classes=data.classes,
-        protocol="paper", cv=unseen.classes.ClassHoldout(2, 2), n_settings=12, strategy="grid",
+        protocol=Protocol(2, 2, "grid", n_settings=12),
     )  # fmt: skip
     assert [t["scores"] for t in found["trials"]] == [list(t.scores) for t in tuning.trials]
     assert (found["strategy"], found["n_fits"], found["finished"]) == ("grid", 24, True)
-    assert found["gain"] == pytest.approx(tuning.gain)
+    assert found["gain"] == pytest.approx(tuning.choice.gain)
     shown = run_unseen("tune", folder, *BY_ESZSL, *options).out
     assert "Strategy grid: 24 fits in " in shown
     assert "12 of 12 settings were scored on all splits." in shown

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen import ESZSL, tune
-from unseen.classes import ClassHoldout
+from unseen.evaluation import Protocol
 from unseen.evaluation.tuning import Trial, choose
 
 SCORES = st.lists(st.floats(0, 1), min_size=5, max_size=5)
@@ -95,7 +95,7 @@ def test_a_good_default_is_kept(data: Any) -> None:
     assert found.best_parameters == {"row_penalty": estimator.row_penalty}
     assert found.best_score == found.default.mean
     assert found.estimator.get_params() == estimator.get_params()
-    assert found.gain <= 0
+    assert found.choice.gain <= 0
 
 
 def test_a_bad_default_is_given_up(data: Any) -> None:
@@ -103,9 +103,9 @@ def test_a_bad_default_is_given_up(data: Any) -> None:
     good = ESZSL()
     bad = ESZSL(row_penalty=1e9, class_penalty=1e9)
     grid = {name: [getattr(good, name)] for name in ("row_penalty", "class_penalty")}
-    found = tune(bad, X, y, data.classes, grid, cv=ClassHoldout(3, 5))
+    found = tune(bad, X, y, data.classes, grid, protocol=Protocol(3, 5))
     assert not found.kept_default
-    assert found.gain > 2 * found.gain_error > 0
-    assert found.best_score == pytest.approx(found.default.mean + found.gain)
+    assert found.choice.gain > 2 * found.choice.error > 0
+    assert found.best_score == pytest.approx(found.default.mean + found.choice.gain)
     assert found.estimator.get_params()["row_penalty"] == good.row_penalty
     assert len(found.trials) == 2, "all trials are there"

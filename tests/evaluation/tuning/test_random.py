@@ -13,7 +13,7 @@ from scipy.stats import loguniform, randint, uniform
 
 from tests.evaluation.tuning.spies import SMALL, Counted, Spy
 from unseen import ESZSL, JLSE, KernelJLSE, tune
-from unseen.classes import ClassHoldout
+from unseen.evaluation import Protocol
 from unseen.evaluation.tuning.settings import described, is_range, settings_of
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import DataFit
@@ -80,12 +80,6 @@ def test_all_that_is_tried_at_test_time_shares_the_fits() -> None:
     assert len({s.fit_key for s in extra}) == 5
 
 
-def test_several_spaces() -> None:
-    spaces = [{"row_penalty": loguniform(1e-4, 1)}, {"class_penalty": [5.0, 6.0]}]
-    settings = settings_of(ESZSL(), spaces, 30)
-    assert {tuple(s.parameters) for s in settings[1:]} == {("row_penalty",), ("class_penalty",)}
-
-
 def test_anything_with_rvs_will_do() -> None:
     class Either:
         def rvs(self, random_state: Any) -> float:
@@ -101,16 +95,16 @@ def test_anything_with_rvs_will_do() -> None:
 @pytest.mark.parametrize("kind", [JLSE, KernelJLSE])
 def test_the_ranges_of_jlse_lie_around_its_defaults(kind: type[JLSE]) -> None:
     usual = kind().get_params()
-    for grid in (kind.default_grid(), kind.paper_grid()):
-        for name in ("source_fit", "source_shrinkage", "target_fit", "target_shrinkage",
-                     "similarity_penalty"):  # fmt: skip
-            low, high = grid[name].support()
-            assert usual[name] / low == pytest.approx(high / usual[name])
-            assert 4 <= usual[name] / low <= 8
-        for name in ("n_target_atoms", "training__max_iter", "positive_weight"):
-            assert not is_range(grid[name])
-            assert usual[name] in grid[name]
-    assert ("kernel_width" in kind.default_grid()) == (kind is KernelJLSE)
+    grid = kind.default_grid()
+    for name in ("source_fit", "source_shrinkage", "target_fit", "target_shrinkage",
+                 "similarity_penalty"):  # fmt: skip
+        low, high = grid[name].support()
+        assert usual[name] / low == pytest.approx(high / usual[name])
+        assert 4 <= usual[name] / low <= 8
+    for name in ("n_target_atoms", "training__max_iter", "positive_weight"):
+        assert not is_range(grid[name])
+        assert usual[name] in grid[name]
+    assert ("kernel_width" in grid) == (kind is KernelJLSE)
 
 
 def test_a_range_moves_with_the_default() -> None:
@@ -132,9 +126,7 @@ def test_a_range_in_words() -> None:
 def test_jlse_is_tuned_by_drawn_settings(data: Any) -> None:
     X, y = data.training_set()
     Counted.n_fits = 0
-    found = tune(
-        Counted(**SMALL), X, y, data.classes, protocol="paper", n_settings=4, cv=ClassHoldout(2, 2)
-    )
+    found = tune(Counted(**SMALL), X, y, data.classes, protocol=Protocol(2, 2, n_settings=4))
     assert found.n_fits + 1 == Counted.n_fits == 4 * 2 + 1
     assert found.default.n_splits == 2
     assert found.default.parameters["n_target_atoms"] == SMALL["n_target_atoms"]
@@ -143,7 +135,8 @@ def test_jlse_is_tuned_by_drawn_settings(data: Any) -> None:
 def test_another_kind_of_part_is_tuned_as_far_as_it_goes(data: Any) -> None:
     X, y = data.training_set()
     estimator = JLSE(8, training=Algorithm1(max_iter=1))
-    found = tune(estimator, X[:40], y[:40], data.classes, n_settings=1, cv=ClassHoldout(2, 1))
+    protocol = Protocol(2, 1, n_settings=1)
+    found = tune(estimator, X[:40], y[:40], data.classes, protocol=protocol)
     assert isinstance(found.estimator.get_params()["training"], Algorithm1)
 
 
@@ -153,10 +146,8 @@ def test_another_kind_of_part_is_tuned_as_far_as_it_goes(data: Any) -> None:
 @pytest.mark.parametrize("strategy", ["halving", "grid"])
 def test_the_same_search_finds_the_same(data: Any, strategy: str) -> None:
     X, y = data.training_set()
-    a, b, c = (
-        tune(ESZSL(), X, y, data.classes, SPACE, n_settings=10, strategy=strategy, random_state=s)
-        for s in (1, 1, 2)
-    )
+    own = [Protocol(strategy=strategy, n_settings=10, random_state=seed) for seed in (1, 1, 2)]
+    a, b, c = (tune(ESZSL(), X, y, data.classes, SPACE, protocol=protocol) for protocol in own)
     assert a.trials == b.trials
     assert {t.parameters["row_penalty"] for t in a.trials[1:]} != {
         t.parameters["row_penalty"] for t in c.trials[1:]
@@ -168,8 +159,9 @@ def test_the_same_search_finds_the_same(data: Any, strategy: str) -> None:
 
 def test_a_search_that_was_stopped_goes_on_to_the_same_result(data: Any, tmp_path: Path) -> None:
     X, y = data.training_set()
-    kept: dict[str, Any] = {"grid": SPACE, "n_settings": 8, "checkpoint": tmp_path / "state"}
-    whole = tune(ESZSL(), X, y, data.classes, SPACE, n_settings=8)
+    kept: dict[str, Any] = {"grid": SPACE, "protocol": Protocol(n_settings=8)}
+    whole = tune(ESZSL(), X, y, data.classes, **kept)
+    kept |= {"checkpoint": tmp_path / "state"}
     first = tune(ESZSL(), X, y, data.classes, budget=1e-9, **kept)
     assert (first.n_fits, first.finished) == (1, False)
     assert first.kept_default

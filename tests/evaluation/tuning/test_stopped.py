@@ -13,7 +13,7 @@ from joblib import parallel_config
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.killed import write_data
 from unseen import ESZSL, InputError, make_zero_shot, tune
-from unseen.classes import ClassHoldout
+from unseen.evaluation import Protocol
 from unseen.evaluation.tuning import Tuning
 from unseen.rows import RowScaler
 from unseen.storage import tensors
@@ -42,7 +42,9 @@ def data() -> Any:
 
 def search(data: Any, path: Path | None = None, **more: Any) -> Tuning:
     X, y = data.training_set()
-    return tune(Counted(), X, y, data.classes, more.pop("grid", GRID), checkpoint=path, **more)
+    run = {name: more.pop(name) for name in ("budget", "n_jobs") if name in more}
+    grid, protocol = more.pop("grid", GRID), Protocol(**more)
+    return tune(Counted(), X, y, data.classes, grid, protocol=protocol, checkpoint=path, **run)
 
 
 def facts(found: Tuning) -> Any:
@@ -114,7 +116,7 @@ def search_often(data: Any, path: Path, more: dict[str, Any]) -> None:
 
 
 def test_an_order_that_is_drawn_anew_is_refused(data: Any, tmp_path: Path) -> None:
-    path, more = tmp_path / "checkpoint", {"random_state": None, "cv": ClassHoldout(2, 2)}
+    path, more = tmp_path / "checkpoint", {"random_state": None, "n_classes": 2, "n_splits": 2}
     search(data, path, **more)
     with pytest.raises(InputError, match="the settings to try were different"):
         search_often(data, path, more)
@@ -144,7 +146,7 @@ def test_the_seconds_before_count(data: Any, tmp_path: Path) -> None:
     [
         ({"grid": {"row_penalty": [1e-3]}}, "the settings to try were different"),
         ({"random_state": 1}, "the settings to try were different"),
-        ({"cv": ClassHoldout(2, 3)}, "the classes held out were different"),
+        ({"n_splits": 3}, "the classes held out were different"),
         ({"scoring": "mean_average_precision"}, "scoring was 'per_class_accuracy' and is now"),
     ],
 )

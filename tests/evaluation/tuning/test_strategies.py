@@ -17,15 +17,15 @@ from sklearn.base import clone
 from tests.evaluation.tuning.spies import SMALL, TEST_TIME_GRID, Clock, Counted, Spy, Uneven
 from unseen import ESZSL, JLSE, tune
 from unseen.classes import ClassHoldout
-from unseen.evaluation.tuning import Trial, Tuning
+from unseen.evaluation.tuning import Protocol, Trial, Tuning
 from unseen.evaluation.tuning.results import best_first
-from unseen.evaluation.tuning.search import Search, Split
+from unseen.evaluation.tuning.scoring import Split, TrainingData, score_settings
+from unseen.evaluation.tuning.search import Search
 from unseen.evaluation.tuning.settings import settings_of
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
 from unseen.metrics import per_class_accuracy
-from unseen.storage.checkpoint import Checkpoint
 
 # -- one fit for many settings ------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ def test_settings_of_test_time_share_a_fit(data: Any) -> None:
     Counted.n_fits = 0
     tuning = tune(
         Counted(**SMALL), *data.training_set(), classes=data.classes, grid=TEST_TIME_GRID,
-        cv=cv, strategy="grid",
+        protocol=Protocol(3, 2, "grid"),
     )  # fmt: skip
     assert len(tuning.trials) == 9, "eight of the grid and the estimator's own"
     assert tuning.n_fits == 3 * 2
@@ -62,17 +62,17 @@ def test_settings_of_test_time_share_a_fit(data: Any) -> None:
 
 
 def test_nothing_is_left_of_the_setting_before(data: Any) -> None:
-    """Grids with different names: what one does not mention has the estimator's own value."""
-    grids = [
-        {"testing": [DataFit()]}, {"testing__offset": [5.0]}, {"decision": [1]},
-        {"similarity_penalty": [1e-3]},
-    ]  # fmt: skip
-    own = {"similarity_penalty": 1e-3, "testing": Algorithm4(offset=0.1)}
-    estimator, cv = JLSE(**SMALL, **own), ClassHoldout(3, 1)
-    tuning = tune(estimator, *data.training_set(), classes=data.classes, grid=grids, cv=cv)
-    assert tuning.n_fits == 1
-    assert len(tuning.trials) == 4, "the last of the grids is the estimator's own setting"
-    assert [t.scores for t in tuning.trials] == separately(estimator, tuning, data, cv)
+    """What a setting does not mention has the estimator's own value."""
+    X, y = data.training_set()
+    table = data.classes.select(np.unique(y))
+    train, test = next(ClassHoldout(3, 1).split(X, y))
+    split = Split(X[train], y[train], X[test], y[test], table)
+    settings = [{"testing": DataFit()}, {"testing__offset": 5.0}, {"decision": 1}, {}]
+    estimator = JLSE(**SMALL, testing=Algorithm4(offset=0.1))
+    together = score_settings(estimator, settings, split, "per_class_accuracy")
+    alone = [score_settings(estimator, [s], split, "per_class_accuracy")[0] for s in settings]
+    assert [outcome.score for outcome in together] == [outcome.score for outcome in alone]
+    assert len({outcome.score for outcome in together}) > 1, "the settings do differ"
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,8 @@ def test_a_fitted_model_obeys_its_test_time_parameters(data: Any, name: str, val
 @pytest.mark.parametrize("values", [[3, 1, 2], [1, 3, 2], [1, 2, 3]])
 def test_a_wrong_value_of_test_time_stops_itself_alone(data: Any, values: list[int]) -> None:
     estimator, cv = JLSE(**SMALL), ClassHoldout(3, 2)
-    tuning = tune(
-        estimator, *data.training_set(), classes=data.classes, grid={"decision": values}, cv=cv
-    )
+    X, y = data.training_set()
+    tuning = tune(estimator, X, y, data.classes, {"decision": values}, protocol=Protocol(3, 2))
     *good, wrong = tuning.trials
     assert wrong.parameters == {"decision": 3}
     assert "decision must be 1 or 2, not 3" in str(wrong.error)
@@ -113,7 +112,8 @@ def test_halving_keeps_the_better_half(data: Any) -> None:
     full, halved = (
         {tuple(t.parameters.items()): t.scores for t in tuning.trials}
         for tuning in (
-            tune(ESZSL(), X, y, data.classes, strategy=strategy) for strategy in ("grid", "halving")
+            tune(ESZSL(), X, y, data.classes, protocol=Protocol(strategy=strategy))
+            for strategy in ("grid", "halving")
         )
     )
     lengths = Counter(map(len, halved.values()))
@@ -136,7 +136,7 @@ def test_the_estimators_own_setting_is_never_dropped(data: Any) -> None:
     tuning = tune(estimator, X, y, data.classes)
     assert tuning.default.parameters == {"row_penalty": 1e9, "class_penalty": 1e9}
     assert len(tuning.trials) == 31
-    assert tuning.default.n_splits == tuning.n_splits == 5
+    assert tuning.default.n_splits == tuning.protocol.n_splits == 5
     search = searched(data, 10, estimator=Spy(row_penalty=1e9, class_penalty=1e9))
     assert [t.n_splits for t in search.trials].count(3) == 2, "the budget ends in the third split"
     assert search.trials[0].n_splits == 3
@@ -144,7 +144,7 @@ def test_the_estimators_own_setting_is_never_dropped(data: Any) -> None:
 
 def test_the_winner_of_halving_was_scored_on_every_split(data: Any) -> None:
     tuning = tune(ESZSL(), *data.training_set(), classes=data.classes)
-    assert (tuning.strategy, tuning.n_splits, tuning.n_fits) == ("halving", 5, 61)
+    assert (tuning.protocol, tuning.n_fits) == (Protocol(strategy="halving", n_splits=5), 61)
     order = [(t.n_splits, t.mean) for t in tuning.trials]
     assert order == sorted(order, reverse=True)
     assert order[0][0] == 5
@@ -169,24 +169,22 @@ def test_no_lucky_split_beats_more_splits(scores: list[list[float]]) -> None:
 
 def test_the_same_search_finds_the_same(data: Any) -> None:
     X, y = data.training_set()
-    a, b, c = (
-        tune(ESZSL(), X, y, data.classes, n_settings=9, random_state=seed) for seed in (3, 3, 4)
-    )
+    protocols = [Protocol(n_settings=9, random_state=seed) for seed in (3, 3, 4)]
+    a, b, c = (tune(ESZSL(), X, y, data.classes, protocol=protocol) for protocol in protocols)
     assert a.trials == b.trials
     assert len(a.trials) == len(c.trials) == 9
     settings = [{tuple(t.parameters.items()) for t in tuning.trials} for tuning in (a, c)]
     assert settings[0] != settings[1]
 
 
-def test_a_sample_keeps_settings_of_one_fit_together() -> None:
+def test_a_draw_from_lists_crosses_all_that_share_a_fit() -> None:
     grid = {"source_fit": [0.1, 0.2, 0.3, 0.4], "decision": [1, 2], "testing": [DataFit(), None]}
     estimator = JLSE(testing=Algorithm4())
-    settings, drawn = settings_of(estimator, grid), settings_of(estimator, grid, 7)
+    settings, drawn = settings_of(estimator, grid), settings_of(estimator, grid, 3)
     assert len(settings) == 17
-    assert [s for s in settings if s in drawn] == drawn, "in the order of the grid"
-    assert drawn[0] == settings[0], "the estimator's own setting is always there"
-    assert sorted(Counter(s.fit_key for s in drawn).values()) == [1, 2, 4]
-    assert settings_of(estimator, grid, 1000) == settings
+    assert drawn[0].fit_key == settings[0].fit_key, "the estimator's own setting is always there"
+    assert list(Counter(s.fit_key for s in drawn).values()) == [4, 4, 4]
+    assert len({s.fit_key for s in settings_of(estimator, grid, 1000)}) == 5, "no more than exist"
 
 
 # -- budget -------------------------------------------------------------------------------------
@@ -200,19 +198,11 @@ def searched(
     kept: Path | None = None,
 ) -> Search:
     """ESZSL's 30 settings on 5 splits, by a clock on which every fit takes a second."""
-    X, y = data.training_set()
-    table = data.classes.select(np.unique(y))
-    parts = [
-        Split(X[train], y[train], X[test], y[test], table)
-        for train, test in ClassHoldout(3, 5).split(X, y)
-    ]
     estimator = Spy() if estimator is None else estimator
-    search = Search(
-        estimator, settings_of(estimator, ESZSL.default_grid()), scoring="per_class_accuracy",
-        strategy=strategy, budget=budget, clock=Clock(),
-    )  # fmt: skip
-    with Checkpoint(kept, {}) as checkpoint:
-        search.run(parts, 5, None, checkpoint)
+    settings = settings_of(estimator, ESZSL.default_grid())
+    search = Search(estimator, settings, Protocol(3, 5, strategy), budget, clock=Clock())
+    X, y = data.training_set()
+    search.run(TrainingData.of(X, y, data.classes), checkpoint=kept)
     return search
 
 

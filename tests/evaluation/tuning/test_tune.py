@@ -18,9 +18,10 @@ from sklearn.model_selection import GridSearchCV
 from tests.evaluation.tuning.spies import GRID, Spy, Uneven
 from unseen import ESZSL, ClassTable, InputError, tune
 from unseen.classes import ClassHoldout
-from unseen.evaluation.tuning import Trial
-from unseen.evaluation.tuning.progress import Progress, describe, reporter
+from unseen.estimators import ALE
+from unseen.evaluation import Protocol
 from unseen.rows import RowScaler
+from unseen.support.progress import listening
 
 # -- beside scikit-learn ------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ def test_searches_of_scikit_learn_take_it_as_cv(data: Any, routing: bool) -> Non
         search.fit(X, y, classes=table)
     ours = {
         tuple(t.parameters.items()): t.scores
-        for t in tune(ESZSL(), X, y, table, GRID, cv=cv, strategy="grid").trials
+        for t in tune(ESZSL(), X, y, table, GRID, protocol=Protocol(3, 3, "grid")).trials
     }
     for k, parameters in enumerate(search.cv_results_["params"]):
         theirs = [search.cv_results_[f"split{s}_test_score"][k] for s in range(3)]
@@ -55,9 +56,8 @@ def test_descriptions_of_unseen_classes_play_no_part(data: Any) -> None:
     other = ClassTable(data.classes.names, vectors)
     none = data.classes.drop(data.unseen)
     for scoring in ("per_class_accuracy", "mean_average_precision"):
-        a, b, c = (
-            tune(ESZSL(), X, y, t, GRID, scoring=scoring) for t in (data.classes, other, none)
-        )
+        protocol, tables = Protocol(scoring=scoring), (data.classes, other, none)
+        a, b, c = (tune(ESZSL(), X, y, table, GRID, protocol=protocol) for table in tables)
         assert a.trials == b.trials == c.trials
     assert np.array_equal(a.estimator.unseen_classes_, data.unseen)
 
@@ -65,7 +65,7 @@ def test_descriptions_of_unseen_classes_play_no_part(data: Any) -> None:
 def test_no_fit_of_the_search_is_given_an_unseen_class(data: Any) -> None:
     X, y = data.training_set()
     Spy.tables.clear()
-    tuning = tune(Spy(), X, y, data.classes, GRID, cv=ClassHoldout(3, 2))
+    tuning = tune(Spy(), X, y, data.classes, GRID, protocol=Protocol(3, 2))
     *search, last = Spy.tables
     assert len(search) == tuning.n_fits
     for table in search:
@@ -80,10 +80,8 @@ def test_no_fit_of_the_search_is_given_an_unseen_class(data: Any) -> None:
 def test_scores_are_those_of_a_plain_loop(data: Any, scoring: str) -> None:
     X, y = data.training_set()
     table = data.classes.select(np.unique(y))
-    tuning = tune(
-        ESZSL(), X, y, data.classes, GRID,
-        cv=ClassHoldout(3, 4, 7), scoring=scoring, strategy="grid",
-    )  # fmt: skip
+    protocol = Protocol(3, 4, strategy="grid", scoring=scoring, random_state=7)
+    tuning = tune(ESZSL(), X, y, data.classes, GRID, protocol=protocol)
     for trial in tuning.trials:
         expected = []
         for train, test in ClassHoldout(3, 4, 7).split(X, y):
@@ -104,10 +102,10 @@ def test_the_best_is_first_and_what_is_kept_is_fitted_on_all_rows(data: Any) -> 
     X, y = data.training_set()
     own = {"row_scaler": RowScaler(unit_length=False), "row_penalty": 1e9}
     grid = {"row_penalty": [1e-4, 1e9], "class_penalty": [1e-3, 1e-2]}
-    tuning = tune(ESZSL(**own), X, y, data.classes, grid, strategy="grid")
+    tuning = tune(ESZSL(**own), X, y, data.classes, grid, protocol=Protocol(strategy="grid"))
     means = [t.mean for t in tuning.trials]
     assert means == sorted(means, reverse=True)
-    assert {t.n_splits for t in tuning.trials} == {tuning.n_splits} == {5}
+    assert {t.n_splits for t in tuning.trials} == {tuning.protocol.n_splits} == {5}
     assert (tuning.finished, tuning.n_tried, tuning.n_fits) == (True, 4, 20)
     settings = [tuple(t.parameters[k] for k in sorted(grid)) for t in tuning.trials]
     assert sorted(settings) == sorted(itertools.product(*(grid[k] for k in sorted(grid))))
@@ -115,15 +113,15 @@ def test_the_best_is_first_and_what_is_kept_is_fitted_on_all_rows(data: Any) -> 
     assert np.array_equal(tuning.estimator.similarities(X), again.similarities(X))
 
 
-def test_the_default_grid_and_several_grids(data: Any) -> None:
+def test_the_default_grid_and_parameters_of_parts(data: Any) -> None:
     X, y = data.training_set()
     n_settings = np.prod([len(v) for v in ESZSL.default_grid().values()])
     assert len(tune(ESZSL(), X, y, data.classes).trials) == n_settings
-    two = [{"row_penalty": [0.1]}, {"class_penalty": [0.1, 1.0], "row_scaler__center": [False]}]
-    found = tune(ESZSL(), X, y, data.classes, two)
-    assert len(found.trials) == 4, "the estimator's own setting is in none of them"
-    own = {k: ESZSL().get_params()[k] for k in ("row_penalty", "class_penalty")}
-    assert found.default.parameters == {**own, "row_scaler__center": True}
+    grid = {"class_penalty": [0.1, 1.0], "row_scaler__center": [False]}
+    found = tune(ESZSL(), X, y, data.classes, grid)
+    assert len(found.trials) == 3, "the estimator's own setting is not in the grid"
+    own = {"class_penalty": ESZSL().class_penalty, "row_scaler__center": True}
+    assert found.default.parameters == own
 
 
 @pytest.mark.parametrize(
@@ -134,35 +132,23 @@ def test_two_jobs_find_the_same_as_one(data: Any, backend: str, estimator: ESZSL
     X, y = data.training_set()
     with parallel_config(backend=backend):
         one, two = (
-            tune(estimator, X, y, data.classes, GRID, cv=ClassHoldout(2, 5), n_jobs=n)
-            for n in (1, 2)
+            tune(estimator, X, y, data.classes, GRID, protocol="paper", n_jobs=n) for n in (1, 2)
         )
     assert one.trials == two.trials
     assert one.estimator.get_params() == two.estimator.get_params()
 
 
-def test_progress_counts_to_the_end(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("estimator", [ESZSL(), ALE(max_iter=2)])
+def test_progress_counts_to_the_end(data: Any, estimator: Any) -> None:
     X, y = data.training_set()
-    calls: list[Progress] = []
-    tuning = tune(
-        ESZSL(), X, y, data.classes, GRID,
-        cv=ClassHoldout(2, 3), strategy="grid", progress=calls.append,
-    )  # fmt: skip
-    n = 3 * len(tuning.trials)
-    assert [(p.done, p.total) for p in calls] == [(k, n) for k in range(1, n + 1)]
-    assert calls[-1].best == tuning.trials[0]
-    assert calls[-1].left == 0 < calls[0].left
-    assert [p.seconds for p in calls] == sorted(p.seconds for p in calls)
-    tune(ESZSL(), X, y, data.classes, {"row_penalty": [0.1]}, progress=True)
-    assert capsys.readouterr() == ("", ""), "no bar where nobody sees it"
-
-
-def test_progress_in_words() -> None:
-    trial = Trial({}, (0.5, 0.6))
-    assert describe(Progress(3, 12, 10.0, 61.4, None)) == "3/12, 1:01 left"
-    assert describe(Progress(3, 12, 10.0, 9, trial)) == "3/12, 0:09 left, best 55.0 % on 2 splits"
-    with reporter(False) as report:
-        assert report is None
+    grid, protocol = {"row_scaler__center": [True, False]}, Protocol(2, 3, "grid")
+    steps: list[str] = []
+    with listening(steps.append):
+        tuning = tune(estimator, X, y, data.classes, grid, protocol=protocol)
+    scores = [step for step in steps if "scores" in step]
+    assert [step.partition(" scores")[0] for step in scores] == [f"{k} of 6" for k in range(1, 7)]
+    assert scores[-1].endswith(f"the best {100 * tuning.trials[0].mean:.1f} % on 3 splits")
+    assert steps[:6] == scores, "of all fits but the last, on all rows, this alone is reported"
 
 
 def test_frames_lists_and_arrays_are_the_same(data: Any) -> None:
@@ -180,9 +166,9 @@ def test_frames_lists_and_arrays_are_the_same(data: Any) -> None:
 def test_the_protocol_of_the_paper_holds_out_two_classes(data: Any) -> None:
     X, y = data.training_set()
     paper = tune(ESZSL(), X, y, data.classes, protocol="paper")
-    plain = tune(ESZSL(), X, y, data.classes, cv=ClassHoldout(2, 5))
+    plain = tune(ESZSL(), X, y, data.classes, protocol=Protocol(2, 5, "halving"))
     assert paper.trials == plain.trials
-    assert (paper.strategy, paper.n_fits) == ("halving", 61)
+    assert paper.n_fits == 61
 
 
 # -- tune: what goes wrong ----------------------------------------------------------------------
@@ -191,7 +177,7 @@ def test_the_protocol_of_the_paper_holds_out_two_classes(data: Any) -> None:
 def test_a_setting_that_fails_is_recorded_and_the_others_go_on(data: Any) -> None:
     X, y = data.training_set()
     grid = {"row_penalty": [-1.0, 0.1, "much"]}
-    tuning = tune(ESZSL(), X, y, data.classes, grid, cv=ClassHoldout(2, 3))
+    tuning = tune(ESZSL(), X, y, data.classes, grid, protocol=Protocol(2, 3))
     *good, first, second = tuning.trials
     assert {t.parameters["row_penalty"] for t in good} == {0.1, ESZSL().row_penalty}
     failed = [first, second]
@@ -217,15 +203,11 @@ def test_nothing_that_can_be_fitted_is_an_error(data: Any) -> None:
     ("change", "sentence"),
     [
         ({"grid": {"row_penalti": [1]}}, "no parameter 'row_penalti'; nearest name: 'row_penalty'"),
-        ({"grid": []}, "grid is empty"),
-        ({"protocol": "papers"}, "protocol must be one of 'default', 'paper', not 'papers'"),
-        ({"strategy": "half"}, "strategy must be one of 'halving', 'grid', not 'half'"),
+        ({"protocol": "papers"}, "protocol must be 'default' or 'paper', not 'papers'"),
         ({"budget": 0}, "budget must be a number of seconds above 0, not 0"),
         ({"budget": np.nan}, "above 0, not nan"),
-        ({"n_settings": 0}, "n_settings must be at least 1"),
-        ({"scoring": "accuracy"}, "'per_class_accuracy', 'mean_average_precision', not 'accuracy'"),
         ({"n_jobs": 0}, "n_jobs"),
-        ({"cv": ClassHoldout(9)}, "holds out 9 of 10"),
+        ({"protocol": Protocol(9)}, "holds out 9 of 10"),
         ({"y": ["x"]}, "class 'x'"),
         ({"X": np.zeros((7, 12))}, "7 rows in X but 80 labels"),
         ({"classes": [[1, 2]]}, "classes must be"),
@@ -236,6 +218,19 @@ def test_what_cannot_be_used_is_one_sentence(data: Any, change: dict, sentence: 
     given = {"estimator": ESZSL(), "X": X, "y": y, "classes": data.classes, "grid": GRID} | change
     with pytest.raises(InputError, match=sentence):
         tune(**given)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"strategy": "half"}, "strategy must be 'halving' or 'grid', not 'half'"),
+        ({"n_settings": 0}, "n_settings must be a whole number of at least 1 or None, not 0"),
+        ({"scoring": "accuracy"}, "'per_class_accuracy' or 'mean_average_precision', not 'accura"),
+    ],
+)
+def test_a_protocol_that_cannot_be_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Protocol(**change)
 
 
 def test_a_label_without_a_line_is_counted_right(data: Any) -> None:

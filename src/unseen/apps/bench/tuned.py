@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,11 +11,10 @@ import numpy as np
 
 from unseen.apps.bench.variants import NUMERALS, PAIRWISE, table_rows
 from unseen.classes import ClassTable
-from unseen.classes.splits import ClassHoldout
 from unseen.estimators import JLSE, METHODS
-from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, choose, tune
+from unseen.evaluation.tuning import PROTOCOLS, Protocol, choose, tune
 from unseen.evaluation.tuning.results import best_first
-from unseen.evaluation.tuning.run import TrainingData, search_on
+from unseen.evaluation.tuning.scoring import TrainingData
 from unseen.evaluation.tuning.search import Search
 from unseen.evaluation.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
 from unseen.support.parameters import built
@@ -57,8 +57,9 @@ def tuned_parameters(
         training = TrainingData.of(X, y, classes)
         return _tuned_variants(labels, tuning, training, seed, budget, checkpoint)
     (label,) = labels
-    search = {"random_state": seed, "budget": budget, "checkpoint": checkpoint}
-    found = tune(METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning], **search)
+    search: Any = {"protocol": replace(PROTOCOLS[_PROTOCOLS[tuning]], random_state=seed)}
+    search |= {"budget": budget, "checkpoint": checkpoint}
+    found = tune(METHODS[label](), X, y, classes, **search)
     return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
@@ -74,17 +75,11 @@ def _tuned_variants(
     best setting of its own."""
     scored_by = {label: _scored_by(label, tuning) for label in labels}
     scored = list(dict.fromkeys(scored_by.values()))
-    search = Search(
-        JLSE(),
-        _settings_of_variants(scored, seed),
-        scoring=SCORINGS[0],
-        strategy="grid",
-        budget=budget,
-        random_state=seed,
-        n_defaults=len(scored),
-    )
-    cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
-    search_on(training, search, cv, checkpoint=checkpoint)
+    n_classes = PROTOCOLS[_PROTOCOLS[tuning]].n_classes
+    protocol = Protocol(n_classes, _N_SPLITS, strategy="grid", random_state=seed)
+    settings = _settings_of_variants(scored, seed)
+    search = Search(JLSE(), settings, protocol, budget, n_defaults=len(scored))
+    search.run(training, checkpoint=checkpoint)
     best = {}
     for k, label in enumerate(scored):
         own = search.trials[k :: len(scored)]
@@ -107,7 +102,7 @@ def _scored_by(label: str, tuning: str) -> str:
 def _settings_of_variants(labels: Sequence[str], seed: int) -> list[Setting]:
     """Drawn settings, the defaults before them, each for all variants in turn."""
     model = JLSE()
-    space = {k: v for k, v in JLSE.paper_grid().items() if k != "training__max_iter"}
+    space = {k: v for k, v in JLSE.default_grid().items() if k != "training__max_iter"}
     drawn = [own_values(model, space), *draw(model, space, _N_SETTINGS - 1, seed)]
     rows = [own_values(built(JLSE, table_rows()[label]), table_rows()[label]) for label in labels]
     return [

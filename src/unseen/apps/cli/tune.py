@@ -18,14 +18,14 @@ from unseen.apps.cli.checkpoint import (
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.models import check_model_out, parameters, save
 from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
-from unseen.apps.cli.output import say, show, show_json
+from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.report.page import percent
-from unseen.classes.splits import ClassHoldout, n_held_out
+from unseen.classes.splits import n_held_out
 from unseen.errors import InputError, counted, listed
 from unseen.estimators import method
 from unseen.evaluation import tuning
-from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
-from unseen.evaluation.tuning.run import grid_of
+from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Protocol, Trial, Tuning
+from unseen.evaluation.tuning.settings import grid_of
 from unseen.support.parameters import Composite, built, plain
 
 # So many settings have room side by side.
@@ -82,14 +82,16 @@ def tune(
     kind, preset = method(method_name), PROTOCOLS[protocol]
     fixed = parameters(kind, set_)
     model = built(kind, fixed)
-    grid = {k: v for k, v in grid_of(model, preset.grid).items() if k not in fixed}
+    grid = {k: v for k, v in grid_of(model).items() if k not in fixed}
     hold_out = preset.n_classes if hold_out is None else hold_out
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
-    cv = ClassHoldout(hold_out, preset.n_splits if splits is None else splits)
-    search = {"protocol": protocol, "strategy": strategy, "budget": budget, "scoring": scoring}
-    search |= {"n_settings": settings, "n_jobs": jobs, "progress": not json, "cv": cv}
-    with telling_how_to_resume(checkpoint):
+    n_splits = preset.n_splits if splits is None else splits
+    search: Any = {"budget": budget, "n_jobs": jobs}
+    search["protocol"] = Protocol(
+        hold_out, n_splits, strategy or preset.strategy, settings, scoring
+    )
+    with telling_how_to_resume(checkpoint), working("Tuning"):
         found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)
@@ -119,8 +121,13 @@ def _check_choices(protocol: str, strategy: str | None) -> None:
 
 def _facts(found: Tuning) -> dict[str, Any]:
     """The search for a program."""
-    names = "scoring strategy n_splits n_fits budget spent finished kept_default gain gain_error"
-    return {name: getattr(found, name) for name in names.split()} | {
+    protocol, choice = found.protocol, found.choice
+    facts = {name: getattr(protocol, name) for name in ("scoring", "strategy", "n_splits")}
+    names = ("n_fits", "budget", "spent", "finished", "kept_default")
+    facts |= {name: getattr(found, name) for name in names}
+    return facts | {
+        "gain": choice.gain,
+        "gain_error": choice.error,
         "best": plain(found.best_parameters),
         "default": _trial(found.default),
         "trials": [_trial(trial) for trial in found.trials],
@@ -141,7 +148,7 @@ def _show_best(found: Tuning, name: str) -> None:
         for parameter in sorted({name for trial in found.trials for name in trial.parameters})
     ]
     results = zip(*map(_cells, columns.values()), strict=True)
-    measures = (found.scoring, "sd", "splits", "seconds")
+    measures = (found.protocol.scoring, "sd", "splits", "seconds")
     rows += [[what, *cells] for what, cells in zip(measures, results, strict=True)]
     title = f"{name}: best {len(best)} of {len(found.trials)} settings on held-out seen classes"
     show(title, ["place", *columns], rows)
@@ -165,8 +172,9 @@ def _cells(trial: Trial) -> list[str]:
 
 def _spent(found: Tuning) -> str:
     """What the search cost, and honestly what it left undone."""
-    n_all = sum(t.n_splits == found.n_splits for t in found.trials)
-    line = f"Strategy {found.strategy}: {counted(found.n_fits, 'fit')} in {found.spent:.1f} s; "
+    n_all = sum(t.n_splits == found.protocol.n_splits for t in found.trials)
+    fits, strategy = counted(found.n_fits, "fit"), found.protocol.strategy
+    line = f"Strategy {strategy}: {fits} in {found.spent:.1f} s; "
     if not found.finished:
         line += f"the budget ended the search after {counted(found.n_tried, 'setting')}; "
     return f"{line}{n_all} of {len(found.trials)} settings were scored on all splits."

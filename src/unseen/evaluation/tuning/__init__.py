@@ -1,14 +1,15 @@
 """Choosing parameters by classes held out of training."""
 
+from unseen.evaluation.tuning.protocol import PROTOCOLS, SCORINGS, STRATEGIES, Protocol
 from unseen.evaluation.tuning.results import Choice, Trial, Tuning, choose
-from unseen.evaluation.tuning.run import PROTOCOLS, SCORINGS, tune
-from unseen.evaluation.tuning.search import STRATEGIES
+from unseen.evaluation.tuning.run import tune
 
 __all__ = [
     "PROTOCOLS",
     "SCORINGS",
     "STRATEGIES",
     "Choice",
+    "Protocol",
     "Trial",
     "Tuning",
     "choose",

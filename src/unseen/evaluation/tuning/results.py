@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.evaluation.tuning.protocol import Protocol
 
 # Standard errors by which a setting must beat the default.
 _ERRORS = 2.0
@@ -115,9 +115,9 @@ def choose(trials: Sequence[Trial], default: Trial) -> Choice:
 class Tuning:
     """What `tune` found: all trials, best first, and the setting that is kept, fitted on all rows.
 
-    default : the trial of the estimator as it was given. It is kept unless the best other setting
-        beats it by more than two standard errors of their differences, split by split.
-    n_splits : how many splits there were; a trial says how many of them it was scored on.
+    choice : the estimator as it was given beside the best other setting, and which of the two is
+        kept.
+    protocol : by what the settings were compared; a trial says on how many splits it was scored.
     n_fits : how many fits the search made.
     budget, spent : seconds that the search was allowed (None: no limit) and that it took; the fit
         of `estimator` is not counted.
@@ -125,35 +125,23 @@ class Tuning:
     """
 
     trials: tuple[Trial, ...]
-    default: Trial
-    scoring: str
+    choice: Choice
     estimator: ZeroShotClassifier
-    strategy: str
-    n_splits: int
+    protocol: Protocol
     n_fits: int
     budget: float | None
     spent: float
     finished: bool
 
-    @cached_property
-    def choice(self) -> Choice:
-        """The default beside the winner, and which of the two is kept."""
-        return choose(self.trials, self.default)
+    @property
+    def default(self) -> Trial:
+        """The trial of the estimator as it was given."""
+        return self.choice.default
 
     @property
     def kept_default(self) -> bool:
         """Whether the estimator was kept as it was given."""
         return self.choice.kept_default
-
-    @property
-    def gain(self) -> float:
-        """By how much the best other setting is better than the default, on the splits of both."""
-        return self.choice.gain
-
-    @property
-    def gain_error(self) -> float:
-        """The standard error of `gain`."""
-        return self.choice.error
 
     @property
     def best_parameters(self) -> dict[str, Any]:

@@ -1,53 +1,43 @@
-"""Scoring settings split by split, within a budget."""
+"""The search: settings on splits, one after the other, within a budget."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
+import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
-from unseen.classes import ClassTable
+from unseen.errors import counted
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.evaluation.tuning.progress import Progress
+from unseen.evaluation.tuning.protocol import Protocol
 from unseen.evaluation.tuning.results import Outcome, Trial, best_first
-from unseen.evaluation.tuning.settings import Setting, by_fit, with_parameters
-from unseen.metrics import mean_average_precision, per_class_accuracy
-from unseen.storage.checkpoint import Checkpoint
+from unseen.evaluation.tuning.scoring import Split, TrainingData, score_settings
+from unseen.evaluation.tuning.settings import Setting, by_fit
+from unseen.storage.checkpoint import Checkpoint, data_checksum
+from unseen.support.parameters import plain, plain_parameters, without
+from unseen.support.progress import tell
 
-STRATEGIES = ("halving", "grid")
 # A split holds out few classes, so the last splits decide between more than one or two settings.
 _FEWEST = 4
 # A job is handed out when another ends and not before, as the budget is looked at then.
 _ONE_BY_ONE: Any = {"return_as": "generator", "batch_size": 1, "pre_dispatch": "n_jobs"}
 
 
-class Split(NamedTuple):
-    """Rows to train on and rows of the held-out classes; the table has the classes of both."""
-
-    X_train: Any
-    y_train: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
-    table: ClassTable
-
-
 @dataclass
 class Search:
-    """Settings, each on as many splits as the strategy gives it.
+    """Settings, each on as many splits as the strategy of the protocol gives it.
 
-    "grid" gives all settings all splits. "halving" gives all of them the first split, and after
-    each split the better half stays, but never fewer than four. Either way the splits come one
-    after the other, better settings first.
-
-    The first split takes no more settings than the budget suffices for on all splits, by the pace
-    so far, since one split tells little; where the budget ends within a later split, the settings
-    it left out are the less promising ones.
+    The splits come one after the other, better settings first. The first split takes no more
+    settings than the budget suffices for on all splits, by the pace so far, since one split tells
+    little; where the budget ends within a later split, the settings it left out are the less
+    promising ones.
 
     The first `n_defaults` settings are those that the others have to beat: they come first on
     every split and are never dropped, so that no other is scored on a split without them.
@@ -55,11 +45,9 @@ class Search:
 
     estimator: ZeroShotClassifier
     settings: Sequence[Setting]
-    scoring: str
-    strategy: str
+    protocol: Protocol
     budget: float | None = None
     n_jobs: int | None = None
-    random_state: Any = 0
     n_defaults: int = 1
     clock: Callable[[], float] = time.perf_counter
 
@@ -68,45 +56,53 @@ class Search:
         self.n_fits, self.spent, self.finished = 0, 0.0, True
         # The defaults, then the others, shuffled, so that a budget that ends in the first split
         # leaves no corner of the grid untried.
-        shuffled = check_random_state(self.random_state).permutation(len(self.settings)).tolist()
+        rng = check_random_state(self.protocol.random_state)
+        shuffled = rng.permutation(len(self.settings)).tolist()
         self.order = [*range(self.n_defaults), *(k for k in shuffled if k >= self.n_defaults)]
         self._outcomes: dict[tuple[int, int], Outcome] = {}  # by split and setting
         self._laps: list[float] = []  # seconds of each fit
 
-    def run(
-        self,
-        splits: Iterable[Split],
-        n_splits: int,
-        report: Callable[[Progress], Any] | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> None:
+    def run(self, data: TrainingData, checkpoint: str | os.PathLike[str] | None = None) -> None:
         """Fill in `trials`, `n_fits`, `spent` and `finished`.
 
         The checkpoint has the outcome of every fit; a fit that is known is not made again, and its
         seconds count.
         """
-        checkpoint = Checkpoint(None, {}) if checkpoint is None else checkpoint
-        if found := checkpoint.state("outcomes"):
-            self._outcomes = {(k, n): Outcome(*o) for k, n, *o in found["outcomes"]}
-            self._laps, self.spent = found["laps"], found["spent"]
-        self._begin, self._n_splits = self.clock() - self.spent, n_splits
-        done, alive = 0, self.order
-        with Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
-            for number, split in enumerate(splits):
-                total = done + self._n_planned(len(alive), n_splits - number)
+        rows = list(self.protocol.holdout.split(data.X, data.labels))
+        belongs = {} if checkpoint is None else self._belongs(data, rows)
+        with Checkpoint(checkpoint, belongs) as kept, Parallel(self.n_jobs, **_ONE_BY_ONE) as pool:
+            if found := kept.state("outcomes"):
+                self._outcomes = {(k, n): Outcome(*o) for k, n, *o in found["outcomes"]}
+                self._laps, self.spent = found["laps"], found["spent"]
+            self._begin, done, alive = self.clock() - self.spent, 0, self.order
+            for number, split in enumerate(data.split(rows)):
+                total = done + self._n_planned(len(alive), len(rows) - number)
                 for fit, outcomes in self._scored(pool, alive, number, split):
                     for k, outcome in zip(fit, outcomes, strict=True):
                         self._outcomes[number, k] = outcome
                         self.trials[k] = self.trials[k].after(outcome)
                     done += len(fit)
                     self.spent = self.clock() - self._begin
-                    checkpoint.note("outcomes", self._state())
-                    if report is not None:
-                        report(self._progress(done, total))
+                    kept.note("outcomes", self._state())
+                    tell(f"{done} of {total} scores{self._best()}")
                 alive = self._survivors(alive, number + 1)
                 if not alive or self._is_over():
-                    self.finished = self.finished and not (alive and number + 1 < n_splits)
+                    self.finished = self.finished and not (alive and number + 1 < len(rows))
                     break
+            if all(trial.error is not None for trial in self.trials if trial.seconds):
+                kept.discard()  # by the next call the cause may be fixed
+
+    def _belongs(self, data: TrainingData, rows: list[Any]) -> dict[str, Any]:
+        """What a search must have in common with the stopped one that it resumes."""
+        return {
+            "method": type(self.estimator).__name__,
+            "data": data_checksum(np.asarray(data.X), data.labels, data.table),
+            "settings": joblib.hash([plain(self.settings[k].parameters) for k in self.order]),
+            "splits": joblib.hash(rows),
+            "scoring": self.protocol.scoring,
+            "strategy": self.protocol.strategy,
+            "parameters": without(plain_parameters(self.estimator), ["verbose"]),
+        }
 
     def _scored(
         self, pool: Any, alive: list[int], number: int, split: Split
@@ -118,10 +114,9 @@ class Search:
             self.n_fits += 1
             yield fit, [self._outcomes[number, k] for k in fit]
         new = [fit for fit in fits if fit not in known]
+        score, scoring = delayed(score_settings), self.protocol.scoring
         jobs = (
-            delayed(score_settings)(
-                self.estimator, [self.settings[k].parameters for k in fit], split, self.scoring
-            )
+            score(self.estimator, [self.settings[k].parameters for k in fit], split, scoring)
             for fit in self._affordable(new, sum(map(len, known)), number)
         )
         # In order, so that the result is the same whatever the number of jobs.
@@ -134,6 +129,11 @@ class Search:
     def _state(self) -> dict[str, Any]:
         outcomes = [[*key, *outcome] for key, outcome in self._outcomes.items()]
         return {"outcomes": outcomes, "laps": self._laps[:], "spent": self.spent}
+
+    def _best(self) -> str:
+        best = self.trials[best_first(self.trials, range(len(self.trials)))[0]]
+        splits = counted(best.n_splits, "split")
+        return f", the best {100 * best.mean:.1f} % on {splits}" if best.scores else ""
 
     def _is_over(self) -> bool:
         return self.budget is not None and self.clock() - self._begin >= self.budget
@@ -160,7 +160,7 @@ class Search:
             return False
         pace = fmean(sorted(self._laps)[:-1])
         per_setting = pace * len(by_fit(self.settings, self.order)) / len(self.order)
-        return per_setting * self._n_planned(n_settings, self._n_splits) > self.budget
+        return per_setting * self._n_planned(n_settings, self.protocol.n_splits) > self.budget
 
     def _survivors(self, alive: list[int], n_splits: int) -> list[int]:
         """Those that stay after so many splits: the defaults, and the others best first."""
@@ -171,7 +171,7 @@ class Search:
         return [*defaults, *others][: self._n_next(len(scored))]
 
     def _n_next(self, n: int) -> int:
-        return n if self.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
+        return n if self.protocol.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
 
     def _n_planned(self, n: int, n_splits: int) -> int:
         """How many scores n settings take on so many splits."""
@@ -179,46 +179,3 @@ class Search:
         for _ in range(n_splits):
             total, n = total + n, self._n_next(n)
         return total
-
-    def _progress(self, done: int, total: int) -> Progress:
-        left = self.spent / done * (total - done)
-        if self.budget is not None:
-            left = max(0.0, min(left, self.budget - self.spent))
-        best = self.trials[best_first(self.trials, range(len(self.trials)))[0]]
-        return Progress(done, total, self.spent, left, best if best.scores else None)
-
-
-def score_settings(
-    estimator: ZeroShotClassifier, settings: list[dict[str, Any]], split: Split, scoring: str
-) -> list[Outcome]:
-    """Score settings that differ in parameters of test time alone, with one fit for all of them.
-
-    An error becomes the outcome of its setting, so that the others are still scored.
-    """
-    outcomes: list[Outcome] = []
-    model, fit_seconds = None, 0.0
-    for parameters in settings:
-        begin, shared = time.perf_counter(), fit_seconds
-        score, error = None, None
-        try:
-            wanted = with_parameters(estimator, parameters)
-            if model is None:
-                model = wanted.fit(split.X_train, split.y_train, classes=split.table)
-                fit_seconds = time.perf_counter() - begin
-            else:
-                # All of them, as the model may have some left from the setting before.
-                values = wanted.get_params()
-                model.set_params(**{name: values[name] for name in model.test_time_parameters})
-                model._check_parameters()
-            score = _score(model, split, scoring)
-        except (ValueError, TypeError, ArithmeticError) as caught:
-            error = f"{type(caught).__name__}: {caught}"
-        outcomes.append(Outcome(score, shared + time.perf_counter() - begin, error))
-    return outcomes
-
-
-def _score(model: ZeroShotClassifier, split: Split, scoring: str) -> float:
-    if scoring == "per_class_accuracy":
-        return per_class_accuracy(split.y_test, model.predict(split.X_test))
-    scores = model.similarities(split.X_test)
-    return mean_average_precision(split.y_test, scores, model.classes_)

@@ -11,19 +11,16 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.utils import check_random_state
 
-from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.support.parameters import check_names, plain_parameters, without
 
 # By name a list of values, or a range: a distribution, anything with `rvs`.
-Grid = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+Grid = Mapping[str, Any]
 # Settings that are drawn where nothing else is said.
 N_DRAWN = 40
 # Digits that a drawn number keeps, so that the one that is printed is the one that was tried.
 _DIGITS = 3
-_CROSSED = ""
 
 
 class Setting(NamedTuple):
@@ -38,33 +35,33 @@ def settings_of(
 ) -> list[Setting]:
     """The settings to try; the first is the estimator's own, whether the grid has it or not.
 
-    Lists alone are crossed, and at most `n_settings` of all combinations are taken. With a range
-    `n_settings` settings are drawn, `N_DRAWN` if None, the estimator's own being one of them; each
-    is crossed with all lists of parameters of test time, which need no fit of their own.
+    All combinations of lists; or, with a range (`N_DRAWN` settings) or a number of settings, so
+    many drawn at random, the estimator's own being one of them. Each of those is crossed with all
+    lists of parameters of test time, which need no fit of their own.
     """
-    grids = [grid] if isinstance(grid, Mapping) else list(grid)
-    if not grids:
-        raise InputError("the grid is empty: it has no setting to try")
+    check_names(grid, plain_parameters(estimator), type(estimator).__name__)
+    own = own_values(estimator, grid)
+    if n_settings is None and not any(map(is_range, grid.values())):
+        return _own_first(estimator, own, ParameterGrid(grid))
+    n_settings = n_settings or N_DRAWN
+    crossed = {k: v for k, v in grid.items() if not is_range(v) and _is_free(estimator, k)}
+    space = {k: v for k, v in grid.items() if k not in crossed}
+    first, choices = {k: own[k] for k in space}, ParameterGrid(crossed)
+    drawn = [d for d in draw(estimator, space, n_settings, random_state) if d != first]
+    settings = _own_first(estimator, own, [d | c for d in [first, *drawn] for c in choices])
+    fits = by_fit(settings, range(len(settings)))[:n_settings]
+    return [settings[number] for fit in fits for number in fit]
+
+
+def grid_of(estimator: ZeroShotClassifier) -> dict[str, Any]:
+    """The grid of a method, without what the parts of this estimator do not have."""
     known = plain_parameters(estimator)
-    for part in grids:
-        check_names(part, known, type(estimator).__name__)
-    own = own_values(estimator, [name for part in grids for name in part])
-    if ranges(grids):
-        drawn = _drawn(estimator, grids, own, n_settings or N_DRAWN, random_state)
-        return _own_first(estimator, own, drawn)
-    settings = _own_first(estimator, own, ParameterGrid(grids))
-    return _sample(settings, n_settings, random_state)
+    return {k: v for k, v in estimator.default_grid().items() if k in known}
 
 
 def is_range(values: Any) -> bool:
     """Whether values are drawn from a distribution; else they are a list."""
     return hasattr(values, "rvs")
-
-
-def ranges(grid: Grid) -> frozenset[str]:
-    """Parameters that a grid has a range for."""
-    grids = [grid] if isinstance(grid, Mapping) else grid
-    return frozenset(k for part in grids for k, values in part.items() if is_range(values))
 
 
 def described(values: Any) -> Any:
@@ -81,8 +78,7 @@ def described(values: Any) -> Any:
 def own_values(estimator: ZeroShotClassifier, names: Iterable[str]) -> dict[str, Any]:
     """The estimator's own values; a part that was left to the method is its default."""
     values = estimator.get_params()
-    parts = {k: estimator._part(k) for k in estimator._parts if values[k] is None}
-    return {name: parts.get(name, values[name]) for name in names}
+    return {k: estimator._part(k) if k in estimator._parts else values[k] for k in names}
 
 
 def with_parameters(
@@ -111,27 +107,11 @@ def draw(
     estimator: ZeroShotClassifier, space: Grid, n_settings: int, random_state: Any
 ) -> list[dict[str, Any]]:
     """Values drawn at random: whole numbers where the parameter takes them, others rounded."""
+    if not any(map(is_range, space.values())):
+        n_settings = min(n_settings, len(ParameterGrid(space)))
     sampler = ParameterSampler(space, n_settings, random_state=random_state)
-    whole = {name: _is_whole(estimator, name) for name in ranges(space)}
+    whole = {k: _is_whole(estimator, k) for k, values in space.items() if is_range(values)}
     return [{k: _tidy(v, whole[k]) if k in whole else v for k, v in p.items()} for p in sampler]
-
-
-def _drawn(
-    estimator: ZeroShotClassifier,
-    grids: list[Mapping[str, Any]],
-    own: dict[str, Any],
-    n_settings: int,
-    random_state: Any,
-) -> list[dict[str, Any]]:
-    """Drawn values, the estimator's own before them, each with every choice of test time."""
-    spaces = []
-    for grid in grids:
-        crossed = {k: v for k, v in grid.items() if not is_range(v) and _is_free(estimator, k)}
-        kept = {k: v for k, v in grid.items() if k not in crossed}
-        spaces.append(kept | {_CROSSED: [ParameterGrid(crossed)]})
-    first = [{k: own.get(k, s[_CROSSED][0]) for k in s} for s in spaces]
-    more = draw(estimator, spaces, n_settings - 1, random_state) if n_settings > 1 else []
-    return [drawn | choice for drawn in [*first, *more] for choice in drawn.pop(_CROSSED)]
 
 
 def _is_free(estimator: ZeroShotClassifier, name: str) -> bool:
@@ -169,16 +149,3 @@ def _own_first(
         else:
             others.append(Setting(p, fit_key(model)))
     return [*first, *others]
-
-
-def _sample(settings: list[Setting], n_settings: int | None, random_state: Any) -> list[Setting]:
-    """At most so many settings, the first and others drawn at random, in their order.
-
-    Settings that share a fit are drawn together, as all but the first of them cost next to nothing.
-    """
-    if n_settings is None or n_settings >= len(settings):
-        return settings
-    own, *groups = by_fit(settings, range(len(settings)))
-    order = check_random_state(random_state).permutation(len(groups))
-    drawn = [*own, *(number for k in order for number in groups[k])][:n_settings]
-    return [settings[number] for number in sorted(drawn)]

@@ -1,0 +1,72 @@
+"""Which classes a call is about: the candidates, and labels that must be among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.classes.checks import as_names
+from unseen.errors import InputError, listed, nearest
+
+if TYPE_CHECKING:
+    from unseen.estimators.base import ZeroShotClassifier
+
+
+def candidates_of(model: ZeroShotClassifier, candidates: Any) -> ClassTable:
+    """The table of what a user may give for candidates: None for `classes_`, "all", "seen" or
+    "unseen", a list of names, or a class table of classes that need not be known before."""
+    known = model.class_table_
+    if candidates is None:
+        return known.select(model.classes_)
+    if isinstance(candidates, str):
+        return known.select(_group(model, candidates))
+    if isinstance(candidates, (list, tuple, np.ndarray)):
+        return known.select(_known_names(known, candidates))
+    return ClassTable.of(candidates).with_columns_of(known)
+
+
+def _group(model: ZeroShotClassifier, word: str) -> np.ndarray:
+    groups = {
+        "all": np.sort(model.class_table_.names),
+        "seen": model.seen_classes_,
+        "unseen": model.unseen_classes_,
+    }
+    if word not in groups:
+        raise InputError(
+            f"candidates={word!r} is not understood: give {listed(groups)}, a list of names "
+            "or a class table"
+        )
+    if groups[word].size == 0:
+        raise InputError("there are no unseen classes: every class of the table has rows")
+    return groups[word]
+
+
+def _known_names(known: ClassTable, candidates: Any) -> np.ndarray:
+    names = as_names(candidates, "candidates")
+    if names.size == 0:
+        raise InputError("the list of candidates is empty")
+    if np.unique(names).size < names.size:
+        raise InputError("the list of candidates names a class twice")
+    unknown = [name for name in names.tolist() if name not in known]
+    if unknown:
+        hint = nearest(unknown[0], known.names.tolist())
+        raise InputError(
+            f"no class {unknown[0]!r} is known to the model{hint}; it knows "
+            f"{listed(known.names.tolist())}, and `reveal` adds new ones"
+        )
+    return names
+
+
+def check_scored(model: ZeroShotClassifier, y: Any, table: ClassTable) -> None:
+    """A class that cannot be named would count as an error of the model."""
+    labels = np.unique(as_names(np.asarray(y), "labels")).tolist()
+    name = next((name for name in labels if name not in table), None)
+    if name is None:
+        return
+    way_out = nearest(name, table.names.tolist())
+    if name in model.class_table_:
+        group = "seen" if name in model.seen_classes_ else "unseen"
+        way_out = f": score with candidates={group!r} or 'all'"
+    raise InputError(f"y holds class {name!r}, which is not among the candidates{way_out}")
