@@ -40,7 +40,7 @@ from unseen.solvers.block import Effort, Ridge
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
-from unseen.support.threads import one_blas_thread
+from unseen.support.work import one_blas_thread
 from unseen.training import alternating
 from unseen.training.alternating import Algorithm2
 from unseen.training.initialize import target_dictionary

@@ -20,7 +20,7 @@ from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, Constraints, Part, at_least
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 from unseen.training.alternating import Algorithm2, Data
 from unseen.training.initialize import begin
 from unseen.training.pairwise import Algorithm1

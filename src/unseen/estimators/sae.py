@@ -15,7 +15,7 @@ from unseen.estimators.base import SCALERS, ZeroShotClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
 from unseen.support.parameters import POSITIVE, Choice, Constraints
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 from unseen.training.logistic import moments, narrow_rows
 
 

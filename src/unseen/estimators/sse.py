@@ -21,8 +21,7 @@ from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints, at_least
-from unseen.support.progress import tell
-from unseen.support.threads import in_threads, threads_for
+from unseen.support.work import in_threads, tell, threads_for
 from unseen.training.lbfgs import Function, lbfgs
 
 _MEMORY = 5  # pairs that L-BFGS keeps

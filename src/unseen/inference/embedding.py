@@ -19,7 +19,7 @@ from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints
 from unseen.support.registry import register
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 
 # Rows from which quantiles of scores are taken.
 SAMPLE = 3000

@@ -5,7 +5,7 @@ certificate, never a bare array.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -118,16 +118,20 @@ def relative(gap: float, objective: float) -> float:
 def finish(
     problem: str,
     value: Any,
-    history: Iterable[tuple[int, float, float]],
-    optimality: float,
+    history: Sequence[tuple[int, float, float]],
     tol: float,
     *,
+    optimality: float | None = None,
     n_iter: int | None = None,
     state: Any = None,
 ) -> Solution:
-    """The Solution at the end of its history; a warning where the certificate misses `tol`."""
-    history = tuple(history)
-    n_iter = history[-1][0] if n_iter is None else n_iter
+    """The Solution at the end of its history; a warning where the certificate misses `tol`.
+
+    The certificate is `optimality`, or the last gap of the history in units of the objective.
+    """
+    last, objective, gap = history[-1]
+    n_iter = int(last if n_iter is None else n_iter)
+    optimality = relative(gap, objective) if optimality is None else float(optimality)
     converged = optimality <= tol
     if not converged:
         warnings.warn(
@@ -138,5 +142,4 @@ def finish(
             stacklevel=3,
         )
     status = CONVERGED if converged else STOPPED_SHORT
-    objective = float(history[-1][1])
-    return Solution(value, status, int(n_iter), history, float(optimality), objective, state)
+    return Solution(value, status, n_iter, tuple(history), optimality, float(objective), state)

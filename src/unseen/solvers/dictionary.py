@@ -11,44 +11,32 @@ import numpy as np
 from unseen.solvers.block import Effort, Solution, finish, relative
 
 ATOMS_PER_BLOCK = 32
+# A smaller one lets B grow without bound when two codes nearly coincide, which gains next to
+# nothing and ruins the conditioning of the next source-code block.
+RCOND = 1e-8
 EFFORT = Effort(tol=1e-4)
 
 
-def fit_source_dictionary(
-    gram: np.ndarray,
-    cross: np.ndarray,
-    *,
-    B: np.ndarray | None = None,
-    rcond: float = 1e-8,
-    data_sq: float = 0.0,
-) -> Solution:
+def fit_source_dictionary(gram: np.ndarray, cross: np.ndarray, B: np.ndarray) -> Solution:
     """min_B 1/2 Σ_i |x_i - B z_i|², the B step of Alg. 2 (Eq. (pb)).
 
-    gram = Zs'Zs (h x h), cross = S'Zs (d x h), data_sq = Σ_i |x_i|² (a constant of the
-    objective). Where gram is singular the solution nearest to the warm start `B` is taken (the one
-    of minimum norm when B is None): directions with an eigenvalue below rcond * largest are left
-    alone, so the objective never rises above that of B. The certificate is about the other
-    directions. A smaller rcond lets B grow without bound when two codes nearly coincide, which
-    gains next to nothing and ruins the conditioning of the next source-code block.
+    gram = Zs'Zs (h x h), cross = S'Zs (d x h); the objective is without 1/2 Σ_i |x_i|². Where gram
+    is singular the solution nearest to the start `B` is taken: directions with an eigenvalue below
+    `RCOND` of the largest are left alone, so the objective never rises above that of B. The
+    certificate is about the other directions.
     """
     dtype = np.result_type(gram, np.float32)
     gram, cross = np.asarray(gram, np.float64), np.asarray(cross, np.float64)
-    start = np.zeros_like(cross) if B is None else np.asarray(B, np.float64)
+    start = np.asarray(B, np.float64)
     values, vectors = np.linalg.eigh(gram)
-    keep = values > rcond * max(values[-1], 0.0)
+    keep = values > RCOND * max(values[-1], 0.0)
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
     value = start + (((cross - start @ gram) @ vectors) * inverse) @ vectors.T
     residual = (cross - value @ gram) @ vectors
-    objective = 0.5 * float(data_sq - np.vdot(value, 2 * cross - value @ gram))
+    objective = -0.5 * float(np.vdot(value, 2 * cross - value @ gram))
     gap = 0.5 * float(np.sum(residual[:, keep] ** 2 * inverse[keep]))
-    optimality = relative(gap, max(abs(objective), 0.5 * abs(data_sq)))
-    return finish(
-        "The source dictionary block (B)",
-        value.astype(dtype),
-        ((1, objective, gap),),
-        optimality,
-        1e-6,
-    )
+    history = [(1, objective, gap)]
+    return finish("The source dictionary block (B)", value.astype(dtype), history, 1e-6)
 
 
 def _atom_gap(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> tuple[float, float]:
@@ -79,20 +67,15 @@ def _sweep_atoms(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> None:
 
 
 def fit_target_dictionary(
-    gram: np.ndarray,
-    cross: np.ndarray,
-    *,
-    D: np.ndarray,
-    data_sq: float = 0.0,
-    effort: Effort = EFFORT,
+    gram: np.ndarray, cross: np.ndarray, D: np.ndarray, data_sq: float, effort: Effort = EFFORT
 ) -> Solution:
     """min_D 1/2 Σ_j |x_j - D z_j|²  s.t.  |D_k| <= 1 for every atom (column), the D step of Alg. 2
     (Eq. (pd)).
 
     gram = Zt'Zt (h x h), cross = X'Zt (d x h), D: start (d x h), data_sq = Σ_j |x_j|². Every
-    atom update is exact, so the objective never rises. The certificate is the Frank-Wolfe gap
-    relative to data_sq/2 (or to the objective when data_sq is not given), an upper bound on the
-    distance to the minimum. n_iter counts sweeps over the atoms.
+    atom update is exact, so the objective never rises. The certificate is the Frank-Wolfe gap, an
+    upper bound on the distance to the minimum, relative to data_sq/2. n_iter counts sweeps over the
+    atoms.
     """
     dtype = np.result_type(D, np.float32)
     M, TT = np.asarray(gram, np.float64), np.ascontiguousarray(np.asarray(cross, np.float64).T)
@@ -108,10 +91,5 @@ def fit_target_dictionary(
         history.append((n_sweeps, objective, gap))
         if optimality <= effort.tol:
             break
-    return finish(
-        "The target dictionary block (D)",
-        DT.T.astype(dtype, order="C"),
-        history,
-        optimality,
-        effort.tol,
-    )
+    what, value = "The target dictionary block (D)", DT.T.astype(dtype, order="C")
+    return finish(what, value, history, effort.tol, optimality=optimality)

@@ -15,12 +15,13 @@ import numpy as np
 
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import chunks, row_blocks
-from unseen.solvers.ascent import ascend_classes
+from unseen.solvers.ascent import ascend_classes, movable
 from unseen.solvers.block import EFFORT, Effort, Ridge, Solution, finish, relative
 from unseen.solvers.simplex import project_simplex, simplex_qp
-from unseen.support.threads import in_threads
+from unseen.support.work import in_threads
 
 SETS = ("simplex", "affine", "free")
+TOL = 1e-8  # of codes from the data fit alone
 SINGULAR = 1e-13
 PROXIMAL = 1e-3
 INNER_SWEEPS = 30
@@ -81,12 +82,7 @@ def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -
     return Quadratic(H, R, root @ root.T, root, offset, lift)
 
 
-def fit_source_codes(
-    SB: np.ndarray,
-    ridge: Ridge,
-    code_set: str = "simplex",
-    tol: float = 1e-8,
-) -> Solution:
+def fit_source_codes(SB: np.ndarray, ridge: Ridge, code_set: str = "simplex") -> Solution:
     """argmin_z λ1s/2 |z|² + λ2s/2 |x_i - B z|² for all classes, the initial codes of Alg. 2 (Eq.
     (pb)).
 
@@ -103,7 +99,7 @@ def fit_source_codes(
         codes = np.zeros_like(fit.R)
         h, scale = len(fit.H), np.abs(fit.H).max() + np.abs(fit.R).max()
         lifted = fit.H + 1e-13 * np.trace(fit.H) * np.eye(h)
-        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * tol * scale, 20 * h + 100)
+        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * TOL * scale, 20 * h + 100)
         G = codes @ fit.H - fit.R
         gap = float(np.sum(np.einsum("ih,ih->i", G, codes) - G.min(axis=1)))
         n_iter = int(pivots.max(initial=0))
@@ -111,7 +107,8 @@ def fit_source_codes(
     pulls = 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
     optimality = relative(gap, max(abs(objective), pulls)) if gap > 0 else 0.0
     codes = codes.astype(np.result_type(SB, np.float32))
-    return finish("The source codes", codes, ((n_iter, objective, gap),), optimality, tol)
+    history = [(n_iter, objective, gap)]
+    return finish("The source codes", codes, history, TOL, optimality=optimality)
 
 
 def _affine_codes(fit: Quadratic) -> np.ndarray:
@@ -202,14 +199,12 @@ def fit_source_codes_with_pairs(
     run = _Run(problem, state, order)
     history = run.rounds(constant, effort)
     codes = np.asarray(run.best, F.dtype)
-    return finish(
+    optimality = relative(run.gaps.sum(), np.abs(run.value + constant).sum())
+    state, what = (
+        SourceState(run.A[:, np.argsort(order)], run.Mu, codes),
         "The source-code block (Zs)",
-        codes,
-        history,
-        relative(run.gaps.sum(), np.abs(run.value + constant).sum()),
-        effort.tol,
-        state=SourceState(run.A[:, np.argsort(order)], run.Mu, codes),
     )
+    return finish(what, codes, history, effort.tol, optimality=optimality, state=state)
 
 
 class _Run:
@@ -288,7 +283,7 @@ class _Ascent:
             V = pairs[block].signed_omega(dtype, by_class=True)
             S = U.astype(dtype) @ self.G[block].T
             S += self.base[block].astype(dtype)
-            free = _movable(A[:, block], S, V, pairs.is_squared)
+            free = movable(A[:, block], S, V, pairs.is_squared)
             J = np.nonzero(free)[1]
             starts = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
             a, v = A[:, block][free].astype(np.float64), V[free].astype(np.float64)
@@ -304,13 +299,3 @@ class _Ascent:
 
             in_threads(ascend, len(A))
             A[:, block][free] = a
-
-
-def _movable(A: np.ndarray, S: np.ndarray, V: np.ndarray, squared: bool) -> np.ndarray:
-    """Where duals are not held at a bound by their gradient."""
-    g = np.copysign(1, V)
-    g -= S
-    top = V if not squared else np.where(V == 0, V, np.copysign(np.inf, V))
-    free = (np.minimum(top, 0) < A) | (g > 0)
-    free &= (np.maximum(top, 0) > A) | (g < 0)
-    return free

@@ -18,7 +18,7 @@ from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import row_blocks
 from unseen.solvers.ascent import ascend_each_row
 from unseen.solvers.block import EFFORT, Effort, Ridge, Solution, finish, relative
-from unseen.support.threads import in_threads
+from unseen.support.work import in_threads
 
 BLOCK_BYTES = 2**22
 ROWS_PER_THREAD = 64
@@ -84,18 +84,11 @@ class TargetSolver:
         self.least = max(float(ridge.lambda1), 1.0 / largest)
         self._products: dict[np.dtype, _Products] = {}
 
-    def solve(
-        self,
-        XD: np.ndarray,
-        pairs: Pairs,
-        *,
-        x_sq: np.ndarray | float = 0.0,
-        state: TargetState | None = None,
-    ) -> Solution:
+    def solve(self, XD: np.ndarray, pairs: Pairs, state: TargetState | None = None) -> Solution:
         """The Zt step of Algs. 2 and 4: codes (n x h) of rows given as X D (n x h).
 
-        x_sq: |x_j|² completes the objective. state: of an earlier solution; no row gets worse than
-        it was. n_iter is the largest number of sweeps any row took.
+        state: of an earlier solution; no row gets worse than it was. n_iter is the largest number
+        of sweeps any row took; the objective is without φ λ2t/2 |x_j|².
         """
         XD = np.ascontiguousarray(XD)
         n_rows, dtype, half = len(XD), XD.dtype, 0.5 * self.fit.phi * self.fit.lambda2
@@ -116,15 +109,10 @@ class TargetSolver:
             n_sweeps = max(n_sweeps, int(found.sweeps.max(initial=0)))
         # Where all pairs keep their margin nothing moves, and the gap is mere rounding.
         rounding = 4 * float(np.finfo(dtype).eps) * abs(half * base)
-        objective = half * base + rise + half * float(np.sum(x_sq))
-        return finish(
-            "The target-code block (Zt)",
-            Z,
-            ((n_sweeps, objective, gap),),
-            relative(gap, rise) if gap > rounding else 0.0,
-            self.effort.tol,
-            state=TargetState(A, Z),
-        )
+        optimality = relative(gap, rise) if gap > rounding else 0.0
+        what, history = "The target-code block (Zt)", [(n_sweeps, half * base + rise, gap)]
+        state, tol = TargetState(A, Z), self.effort.tol
+        return finish(what, Z, history, tol, optimality=optimality, state=state)
 
     def _for(self, dtype: np.dtype) -> _Products:
         if dtype not in self._products:

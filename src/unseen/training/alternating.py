@@ -26,8 +26,8 @@ from unseen.solvers.source_codes import (
 from unseen.solvers.target_codes import TargetSolver, TargetState
 from unseen.storage.checkpoint import Checkpoint
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Composite, Constraints, at_least
-from unseen.support.progress import tell
 from unseen.support.registry import register
+from unseen.support.work import tell
 
 _LEAST_LOSS = 1e-3
 Callback = Callable[[int, str, Codes], Any]

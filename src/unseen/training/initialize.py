@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from unseen.model.objective import Lambdas
 from unseen.rows.blocks import TrainingRows
 from unseen.solvers.block import Effort
-from unseen.support.progress import tell
+from unseen.support.work import tell
 from unseen.training.alternating import Data, Training
 
 MOST_CLASS_ATOMS = 200

@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from unseen.rows.blocks import TrainingRows, array_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 from unseen.training.lbfgs import lbfgs
 
 # scores (N x K, overwritten) -> mean loss, and its derivative by the scores

@@ -21,7 +21,7 @@ from unseen.model.ranking import Ranking
 from unseen.rows.blocks import array_blocks, row_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.progress import tell
+from unseen.support.work import tell
 
 # AdaGrad moves no weight by more than the rate in a step; this share of the radius that holds the
 # minimiser is near the best on problems of all sizes.

@@ -22,8 +22,8 @@ from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
 from unseen.solvers.similarity import SimilarityState
 from unseen.storage.checkpoint import Checkpoint
-from unseen.support.progress import tell
 from unseen.support.registry import register
+from unseen.support.work import tell
 from unseen.training.alternating import Algorithm2, Training
 
 Callback = Callable[[int, str, "Parameters"], Any]
