@@ -25,8 +25,8 @@ from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
 from unseen.solvers.block import Effort
+from unseen.solvers.dictionary import initial_source_dictionary, initial_target_dictionary
 from unseen.training.alternating import Algorithm2, Data, Training
-from unseen.training.initialize import source_dictionary, target_dictionary
 from unseen.training.pairwise import PairwiseTraining
 
 
@@ -65,7 +65,7 @@ def _start(n_rows: int, loss: str) -> Training:
     S /= np.linalg.norm(S, axis=1, keepdims=True)
     rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
     data = Data(S, rows, Pairs.weighted(labels, 40, 5.0, loss))
-    B, D = source_dictionary(S, None, 0), target_dictionary(rows, 300, 0)
+    B, D = initial_source_dictionary(S, None, 0), initial_target_dictionary(rows, 300, 0)
     training = Training(data, Lambdas(0.2, 0.2, 40.0, 2000.0, 1.0), Effort(1e-2), B, D)
     training.set_penalty(4e-3)
     training.fit_similarity()

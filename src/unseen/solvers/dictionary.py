@@ -1,13 +1,15 @@
-"""The dictionary blocks of J: B of Eq. (pb) by least squares, D of Eq. (pd) by block coordinate
-descent over atoms.
+"""The dictionaries: where they begin, and their blocks of J, B of Eq. (pb) by least squares and D
+of Eq. (pd) by block coordinate descent over atoms.
 
-Both see the data only through small matrices, Z'Z and X'Z, which are sums over row blocks.
+The blocks see the data only through small matrices, Z'Z and X'Z, which are sums over row blocks.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.cluster import KMeans
 
+from unseen.rows.blocks import TrainingRows
 from unseen.solvers.block import Effort, Solution, finish, relative
 
 ATOMS_PER_BLOCK = 32
@@ -15,6 +17,49 @@ ATOMS_PER_BLOCK = 32
 # nothing and ruins the conditioning of the next source-code block.
 RCOND = 1e-8
 EFFORT = Effort(tol=1e-4)
+MOST_CLASS_ATOMS = 200
+_OVERSAMPLING = 32
+_PASSES = 4
+
+
+def initial_source_dictionary(
+    S: np.ndarray, n_atoms: int | None, random_state: int | None
+) -> np.ndarray:
+    """B (d_s x h_s): the descriptions of the seen classes, or k-means centres of them.
+
+    Without `n_atoms` every class is an atom, up to 200 classes; beyond, 200 centres. Where there
+    are no more different descriptions than centres, the atoms are those descriptions.
+    """
+    h = min(S.shape[0], MOST_CLASS_ATOMS if n_atoms is None else n_atoms)
+    if h == S.shape[0]:
+        return S.T.copy()
+    different = np.unique(S, axis=0)
+    if different.shape[0] <= h:
+        return np.ascontiguousarray(different.T)
+    centres = KMeans(h, n_init="auto", random_state=random_state).fit(S).cluster_centers_
+    return np.ascontiguousarray(centres.T, dtype=S.dtype)
+
+
+def initial_target_dictionary(
+    rows: TrainingRows, n_atoms: int, random_state: int | None
+) -> np.ndarray:
+    """D (d_t x h_t): the top eigenvectors of X̃'X̃, largest first.
+
+    Exact where d_t is small. Otherwise by subspace iteration from a random start with a few
+    spare directions, which takes two products with X per pass and never forms d_t x d_t.
+    """
+    d_t, h = rows.n_columns, min(n_atoms, rows.n_columns, rows.n_rows)
+    size = h + _OVERSAMPLING
+    if d_t <= 2 * size:
+        basis = np.eye(d_t, dtype=rows.dtype)
+    else:
+        rng = np.random.default_rng(random_state)
+        basis = rng.standard_normal((d_t, size)).astype(rows.dtype)
+        for _ in range(_PASSES):
+            basis = np.linalg.qr(rows.cross(rows.project(basis)))[0]
+    projected = rows.project(basis)
+    _, vectors = np.linalg.eigh((projected.T @ projected).astype(np.float64))
+    return np.ascontiguousarray(basis @ vectors[:, ::-1][:, :h].astype(rows.dtype))
 
 
 def fit_source_dictionary(gram: np.ndarray, cross: np.ndarray, B: np.ndarray) -> Solution:
