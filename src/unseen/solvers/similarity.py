@@ -13,10 +13,6 @@ divided by |z_j|²: so neither Zs nor W is needed inside an epoch. Rows are take
 block's scores are one matrix product, rows of a block see each other through their Gram matrix, and
 P is updated by one more product. One thread: two threads on rows of their own with P merged between
 rounds need steps half as long to be safe (CoCoA+), which costs as many epochs as it saves time.
-
-Coordinate ascent finds quickly which duals sit at a bound and then crawls, the more so the smaller
-λ_W. On the few duals strictly inside their box the dual is a plain quadratic whose product costs
-O(n_free h_t + C^2 h_t), far less than an epoch: there conjugate gradients take over.
 """
 
 from __future__ import annotations
@@ -25,11 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
-from scipy.sparse import csr_array
 
 from unseen.pairs.loss import Pairs
-from unseen.rows.blocks import chunks, row_blocks
-from unseen.solvers.ascent import ascend_block, movable
+from unseen.rows.blocks import chunks
+from unseen.solvers.ascent import ascend_block
 from unseen.solvers.block import EFFORT, Effort, Solution, finish, relative
 from unseen.support.work import one_blas_thread, threads_for
 
@@ -41,8 +36,6 @@ EPOCHS_BETWEEN_ALL_ROWS = 5
 WORTH = 0.75
 EPOCHS_BEFORE_A_CHECK = 2
 EPOCHS_BETWEEN_CHECKS = 10
-EPOCHS_BEFORE_POLISH = 60
-CG_STEPS = 50
 
 
 class SimilarityState(NamedTuple):
@@ -60,7 +53,7 @@ def fit_similarity(
     effort: Effort = EFFORT,
     state: SimilarityState | None = None,
 ) -> Solution:
-    """min_W Σ_ij ω_ij loss(y_ij zs_i'W zt_j) + λ_W/2 |W|², the W step of Alg. 2 with Eq. (pw).
+    """The W step of Alg. 2.
 
     Zs: C x h_s codes of classes, Zt: N x h_t codes of rows. state: of an earlier solution; the
     result is never worse than its incumbent. Returns a Solution with W; n_iter counts epochs (rows
@@ -78,9 +71,7 @@ def fit_similarity(
 
 
 class _Run:
-    """The moving parts of one solve: duals, the P that follows them, the best primal point and the
-    best lower bound.
-    """
+    """One solve: duals, the P that follows them, the best primal point and the best lower bound."""
 
     W: np.ndarray
 
@@ -108,9 +99,7 @@ class _Run:
             self.offer(np.asarray(state.W, Zt.dtype))
 
     def solve(self, effort: Effort) -> Solution:
-        """Epochs, a check when the row gaps say that it may succeed, second-order steps where
-        epochs do not get there.
-        """
+        """Epochs, and a check when the row gaps say that it may succeed."""
         tol, max_epochs = effort.tol, effort.limit(MAX_EPOCHS)
         rng = np.random.default_rng(effort.random_state)
         self.check(0)
@@ -124,9 +113,6 @@ class _Run:
             due = ratio * estimate <= tol * self.upper and since >= EPOCHS_BEFORE_A_CHECK
             if due or since >= EPOCHS_BETWEEN_CHECKS or n_epochs == max_epochs:
                 self.check(n_epochs)
-                if self.gap > tol and n_epochs >= EPOCHS_BEFORE_POLISH:
-                    self.polish()
-                    self.follow()
                 found = (self.upper - self.lower) / max(estimate, 1e-300)
                 last_check, ratio = n_epochs, np.clip(found, 0.05, 1.0)
         n_iter, state = -(-n_visited // max(len(self.A), 1)), SimilarityState(self.A, self.W)
@@ -154,9 +140,7 @@ class _Run:
             self.upper, self.W = value, W
 
     def follow(self) -> np.ndarray:
-        """W = Zs' A'Zt / λ_W, the minimiser of the Lagrangian, and P from it, which also ends
-        rounding drift.
-        """
+        """W = Zs' A'Zt / λ_W, and P from it, which also ends rounding drift."""
         W = (self.Zs.T @ (self.A.T @ self.Zt)) / self.Zt.dtype.type(self.lambda_W)
         self.P[:, : len(self.Zs)] = (self.Zs @ W).T
         return W
@@ -171,9 +155,7 @@ class _Run:
         self.history.append((n_epochs, self.upper, self.upper - self.lower))
 
     def epoch(self, order: np.ndarray) -> None:
-        """Dual coordinate ascent over rows in this order, block by block; each row notes its share
-        in the gap as it is met.
-        """
+        """Ascent over rows in this order; each notes its share in the gap as it is met."""
         Z, A, P, size = self.Zt, self.A, self.P, BLOCK_ROWS
         gemm: Any = get_blas_funcs("gemm", dtype=P.dtype)
         E, steps = np.empty((size, P.shape[1])), np.empty((2 * size + 1, P.shape[1]))
@@ -192,149 +174,9 @@ class _Run:
             A[rows], self.row_gaps[rows] = duals, met
 
     def rows_worth_a_visit(self) -> np.ndarray:
-        """The rows whose share in the gap, when last met, was above the average; all of them now
-        and then.
-        """
+        """Rows whose share in the gap was above average when last met; now and then all of them."""
         worth = np.flatnonzero(self.row_gaps > WORTH * self.row_gaps.mean())
         if len(worth) == 0 or self.epochs_since_refresh == EPOCHS_BETWEEN_ALL_ROWS:
             worth, self.epochs_since_refresh = np.arange(len(self.A)), 0
         self.epochs_since_refresh += 1
         return worth
-
-    def polish(self) -> None:
-        """Raise the dual over the duals not held at a bound, unless so many can move that an epoch
-        is cheaper.
-        """
-        Z, A, (n_rows, n_classes), h = self.Zt, self.A, self.A.shape, self.Zt.shape[1]
-        parts, left = [], max(1000, n_rows * n_classes // 20)
-        for rows in chunks(n_rows):
-            S = (Z[rows] @ self.P)[:, :n_classes]
-            V = self.pairs[rows].signed_omega(A.dtype)
-            J, I = np.nonzero(movable(A[rows], S, V, self.pairs.is_squared))
-            left -= len(J)
-            if left < 0:
-                return
-            parts.append((J + rows.start, I, V[J, I].astype(np.float64), S[J, I]))
-        found = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        if len(found[0]) == 0:
-            return
-        by_class = np.argsort(found[1], kind="stable")
-        J, I, signed, scores = (column[by_class] for column in found)
-        gram = self.gram[:, :n_classes] / self.lambda_W
-        face = _Face(Z, gram, (J, I), signed, self.pairs.is_squared)
-        epoch, product = n_rows * n_classes * h, len(J) * h + n_classes * n_classes * h
-        A[J, I] = face.ascend(A[J, I], scores, int(np.clip(epoch / product, 30, 1000)))
-
-
-class _Face:
-    """The dual restricted to the interior pairs: gradient, product with its Hessian, bounds.
-
-    Pairs are sorted by class.
-    """
-
-    def __init__(
-        self,
-        Z: np.ndarray,
-        gram: np.ndarray,
-        places: tuple[np.ndarray, np.ndarray],
-        signed: np.ndarray,
-        squared: bool,
-    ) -> None:
-        dtype, own, omega = Z.dtype, signed > 0, np.abs(signed)
-        self.Z, self.gram, self.n_products = Z, np.ascontiguousarray(gram).astype(dtype), 0
-        self.J, self.I = places
-        self.starts = np.searchsorted(self.I, np.arange(len(gram) + 1))
-        self.signs = np.where(own, 1, -1).astype(dtype)
-        top = np.full(len(omega), np.inf) if squared else omega
-        self.lo = np.where(own, 0, -top).astype(dtype)
-        self.hi = np.where(own, top, 0).astype(dtype)
-        self.ridge = (0.5 / omega if squared else np.zeros(len(omega))).astype(dtype)
-
-    def product(self, d: np.ndarray) -> np.ndarray:
-        """(Zs Zs' ⊗ Zt Zt' / λ_W + diag ridge) d."""
-        shape = len(self.gram), len(self.Z)
-        V = csr_array((d, self.J, self.starts), shape=shape) @ self.Z
-        T, out = self.gram @ V, np.empty(len(d), self.Z.dtype)
-        for p in row_blocks(len(d), self.Z.shape[1] * self.Z.itemsize, 2**18):
-            out[p] = np.einsum("ph,ph->p", T[self.I[p]], self.Z[self.J[p]])
-        self.n_products += 1
-        return out + self.ridge * d
-
-    def newton_direction(self, g: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Conjugate gradients for the maximiser over `free`; a direction without curvature is
-        followed to the bounds.
-        """
-        d, r = np.zeros_like(g), np.where(free, g, 0).astype(g.dtype)
-        p, rr = r.copy(), float(r @ r)
-        stop = 1e-10 * rr
-        for _ in range(CG_STEPS):
-            Kp = np.where(free, self.product(p), 0)
-            curvature = float(p @ Kp)
-            if curvature <= 1e-14 * rr:
-                return d + (1e3 / max(float(np.abs(p).max()), 1e-300)) * p
-            step = rr / curvature
-            d += g.dtype.type(step) * p
-            r -= g.dtype.type(step) * Kp
-            new = float(r @ r)
-            if new <= stop:
-                break
-            p, rr = r + g.dtype.type(new / rr) * p, new
-        return d
-
-    def gain(self, D: np.ndarray, g: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Exact step along D, at most 1: (gain of the dual, step D, its product), or a gain of
-        zero.
-        """
-        slope = float(D @ g)
-        if not slope > 0:
-            return 0.0, D, D
-        KD = self.product(D)
-        curvature = float(D @ KD)
-        theta = min(1.0, slope / curvature) if curvature > 0 else 1.0
-        return (
-            theta * slope - 0.5 * theta**2 * curvature,
-            g.dtype.type(theta) * D,
-            g.dtype.type(theta) * KD,
-        )
-
-    def best_step(
-        self, a: np.ndarray, g: np.ndarray, d: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Along d to the first bound, or the projection of d, d/4, d/16, ... while that gains
-        more.
-        """
-        lo, hi = self.lo, self.hi
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(d > 0, (hi - a) / d, np.where(d < 0, (lo - a) / d, np.inf))
-        best = self.gain(g.dtype.type(min(1.0, float(room.min()))) * d, g)
-        t = 1.0
-        for _ in range(8):
-            candidate = self.gain(np.clip(a + g.dtype.type(t) * d, lo, hi) - a, g)
-            if candidate[0] > best[0]:
-                best = candidate
-            elif best[0] > 0:
-                break
-            t *= 0.25
-        return best
-
-    def ascend(self, a: np.ndarray, scores: np.ndarray, budget: int) -> np.ndarray:
-        """The duals after directions and steps in turn, until `budget` products are spent or
-        little is gained.
-        """
-        lo, hi = self.lo, self.hi
-        g = self.signs - scores - self.ridge * a
-        largest, strict = 0.0, False
-        while self.n_products < budget:
-            inside = (a > lo) & (a < hi)
-            free = inside if strict else ~(((a <= lo) & (g <= 0)) | ((a >= hi) & (g >= 0)))
-            if not free.any():
-                break
-            gain, D, KD = self.best_step(a, g, self.newton_direction(g, free))
-            if gain > 0:
-                a, g = np.clip(a + D, lo, hi), g - KD
-            largest = max(largest, gain)
-            if gain <= 1e-3 * largest:
-                if strict:
-                    break
-                strict = True
-        return a
