@@ -230,7 +230,7 @@ class ColdStart:
 def evaluate_pairs(model: Any, S: Any, X: Any, Y: Any) -> PairEvaluation:
     """Test a fitted model on labelled pairs that took no part in its training.
 
-    S, X and Y as in `fit_pairs`: Y is N x C, sparse, or a list of (source, target, label).
+    S, X and Y as in `fit_pairs`: Y is N x C, sparse or not.
     """
     return PairEvaluation.of(labels_of_pairs(S, X, Y), model.score_pairs(S, X))
 
@@ -254,8 +254,8 @@ def cold_start(
     results = []
     for split in cold_start_splits(signs, new, n_splits, random_state):
         fresh: Any = clone(model)
-        known = signs[np.ix_(split.train_targets, split.train_sources)]
+        known = signs[split.train]
         fresh.fit_pairs(S[split.train_sources], X[split.train_targets], known)
-        asked = signs[np.ix_(split.test_targets, split.test_sources)]
+        asked = signs[split.test]
         results.append(evaluate_pairs(fresh, S[split.test_sources], X[split.test_targets], asked))
     return ColdStart(new, tuple(results))
