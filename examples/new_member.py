@@ -10,8 +10,7 @@ import numpy as np
 
 from unseen import load_digits_zero_shot
 from unseen.metrics import per_class_accuracy
-from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Similarity
-from unseen.model.point_mass import PointMass
+from unseen.model.joint import Bilinear, DictionaryTerm, Joint, PointMass, Similarity
 
 digits = load_digits_zero_shot()
 X, y = digits.training_set()
@@ -37,7 +36,7 @@ nearest = Joint(
     target=PointMass(lambda x: x),
     similarity=Near(),
 )
-found = unseen.names[nearest.predict(unseen.vectors, rows)]
+found = unseen.names[nearest.scores(unseen.vectors, rows).argmax(axis=1)]
 print(f"nearest expected row: accuracy {per_class_accuracy(truth, found):.3f}, chance 0.333")
 
 # Codes that move: a dictionary in place of the point mass of rows, and a similarity that also says

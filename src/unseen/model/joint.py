@@ -9,7 +9,8 @@ before it run over rows and classes and are 1 where something is the same for al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from unseen.rows.blocks import row_blocks
 from unseen.solvers.block import Ridge
 from unseen.solvers.source_codes import SETS, fit_source_codes
 
+Embedding = Callable[[np.ndarray], np.ndarray]
 _MOST_ROUNDS = 200
 _MOST_HALVINGS = 100
 
@@ -76,6 +78,71 @@ class DictionaryTerm(Term):
 
     def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
         return -minus_log_p(x, z, self.atoms, self.shrink, self.fit)
+
+
+class PointMasses(Term):
+    """A mixture of K point masses: the code is one of K embeddings of the input.
+
+        log p(z | x) = log π_k  if z = φ_k(x),   -∞ for every other z
+
+    Parameters
+    ----------
+    embeddings : the K functions φ_k, each from inputs (n x d) to codes (n x h).
+    log_weights : log π_k; all are -log K if not given.
+    """
+
+    is_fixed = True
+
+    def __init__(
+        self, embeddings: Sequence[Embedding], log_weights: Sequence[float] | None = None
+    ) -> None:
+        if not embeddings:
+            raise InputError("a mixture needs at least one embedding")
+        self.embeddings = list(embeddings)
+        self.n_components = len(self.embeddings)
+        if log_weights is None:
+            log_weights = [-float(np.log(self.n_components))] * self.n_components
+        if len(log_weights) != self.n_components:
+            raise InputError(
+                f"{self.n_components} embeddings, but {len(log_weights)} logarithms of weights"
+            )
+        self.log_weights = list(log_weights)
+
+    def best(self, x: np.ndarray, pull: np.ndarray | None, component: int) -> np.ndarray:
+        flat = self.embeddings[component](x.reshape(-1, x.shape[-1]))
+        return flat.reshape(*x.shape[:-1], -1)
+
+    def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
+        is_there = (z == self.best(x, None, component)).all(axis=-1)
+        return np.where(is_there, self.log_weights[component], -np.inf)
+
+
+class PointMass(PointMasses):
+    """All mass on one embedding: log p(z | x) is 0 if z = φ(x), -∞ for every other z.
+
+    `log_weight` in place of 0 moves every score by the same number.
+    """
+
+    def __init__(self, embedding: Embedding, log_weight: float = 0.0) -> None:
+        super().__init__([embedding], [log_weight])
+
+
+def in_blocks(embedding: Embedding, n_blocks: int) -> list[Embedding]:
+    """K embeddings, the k-th of which puts φ(x) in block k of a code of K blocks, zeros elsewhere.
+
+    The functions π_i and τ_j of the paper, for similarities whose W is block-diagonal.
+    """
+
+    def place(block: int) -> Embedding:
+        def placed(x: np.ndarray) -> np.ndarray:
+            z = embedding(x)
+            out = np.zeros((len(z), n_blocks, z.shape[1]), z.dtype)
+            out[:, block] = z
+            return out.reshape(len(z), -1)
+
+        return placed
+
+    return [place(block) for block in range(n_blocks)]
 
 
 class Similarity:
@@ -189,10 +256,6 @@ class Joint:
         """F of every row of X (N x d_t) with every description of S (C x d_s), N x C."""
         return np.concatenate([m.value for m in self._blocks(S, X)])
 
-    def predict(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The number of the best description for each row."""
-        return self.scores(S, X).argmax(axis=1)
-
     def maximise(self, S: np.ndarray, X: np.ndarray) -> Maximum:
         """F of every pair with the codes it is reached at."""
         return Maximum(*(np.concatenate(parts) for parts in zip(*self._blocks(S, X), strict=True)))
@@ -202,47 +265,34 @@ class Joint:
             yield self._maximum(S[None], X[rows][:, None])
 
     def _maximum(self, x_s: np.ndarray, x_t: np.ndarray) -> Maximum:
-        best = None
-        for j in range(self.source.n_components):
-            for i in range(self.target.n_components):
-                if self.similarity.allows(j, i):
-                    found = self._of_components(x_s, x_t, j, i)
-                    best = found if best is None else _better(best, found)
-        if best is None:
+        """Pair by pair the highest of the maxima of all components that may go together."""
+        components = product(range(self.source.n_components), range(self.target.n_components))
+        found = [self._of(x_s, x_t, *c) for c in components if self.similarity.allows(*c)]
+        if not found:
             raise InputError("the similarity allows no pair of components")
-        return best
+        best = np.argmax([maximum.value for maximum in found], axis=0)
+        values, *codes = (np.stack(parts) for parts in zip(*found, strict=True))
+        value = np.take_along_axis(values, best[None], axis=0)[0]
+        places = best[None, ..., None]
+        return Maximum(value, *(np.take_along_axis(z, places, axis=0)[0] for z in codes))
 
-    def _of_components(self, x_s: np.ndarray, x_t: np.ndarray, j: int, i: int) -> Maximum:
+    def _of(self, x_s: np.ndarray, x_t: np.ndarray, j: int, i: int) -> Maximum:
+        """The maximum over the codes of component j of the source and i of the target."""
+
+        def value() -> np.ndarray:
+            own = self.source.log_p(x_s, z_s, j) + self.target.log_p(x_t, z_t, i)
+            return own + self.similarity.log_p(z_s, z_t)
+
         z_s, z_t = self.source.best(x_s, None, j), self.target.best(x_t, None, i)
-        value = self._value(x_s, x_t, z_s, z_t, j, i)
+        now = value()
         for _ in range(0 if self.source.is_fixed and self.target.is_fixed else _MOST_ROUNDS):
             z_s = self.similarity.best_source(lambda pull: self.source.best(x_s, pull, j), z_t)
             z_t = self.similarity.best_target(lambda pull: self.target.best(x_t, pull, i), z_s)
-            before, value = value, self._value(x_s, x_t, z_s, z_t, j, i)
-            if (value - before).max() <= self.tol:
+            before, now = now, value()
+            if (now - before).max() <= self.tol:
                 break
-        shape = value.shape
-        return Maximum(
-            value,
-            np.broadcast_to(z_s, (*shape, z_s.shape[-1])),
-            np.broadcast_to(z_t, (*shape, z_t.shape[-1])),
-        )
-
-    def _value(
-        self, x_s: np.ndarray, x_t: np.ndarray, z_s: np.ndarray, z_t: np.ndarray, j: int, i: int
-    ) -> np.ndarray:
-        own = self.source.log_p(x_s, z_s, j) + self.target.log_p(x_t, z_t, i)
-        return own + self.similarity.log_p(z_s, z_t)
-
-
-def _better(a: Maximum, b: Maximum) -> Maximum:
-    """Pair by pair the higher of two maxima."""
-    is_b = b.value > a.value
-    return Maximum(
-        np.where(is_b, b.value, a.value),
-        np.where(is_b[..., None], b.source, a.source),
-        np.where(is_b[..., None], b.target, a.target),
-    )
+        codes = (np.broadcast_to(z, (*now.shape, z.shape[-1])) for z in (z_s, z_t))
+        return Maximum(now, *codes)
 
 
 def _root(
