@@ -187,7 +187,7 @@ def ascend_classes(duals, codes, rows, fit, squared, nonneg, inner, seed):
     rows: G = F E (n x k), base = F offset + b and curvature = |g_j|².
     fit: E (h x k), offset and bends = |e_k|², for the bounds z >= 0, which hold if `nonneg`.
 
-    a, U and Mu change in place. Rows should stand in random order: sorted by class it is slow.
+    a, U and Mu change in place.
     """
     a, v, J, starts = duals
     U, Mu = codes

@@ -30,9 +30,7 @@ BLOCK_BYTES = 2**25
 
 
 class SourceState(NamedTuple):
-    """Warm start: signed duals (C x N), multipliers of z >= 0 (C x h) and the incumbent codes (C x
-    h).
-    """
+    """Warm start: signed duals (C x N), multipliers of z >= 0 and the incumbent codes (C x h)."""
 
     duals: np.ndarray | None
     bounds: np.ndarray | None
@@ -83,13 +81,11 @@ def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -
 
 
 def fit_source_codes(SB: np.ndarray, ridge: Ridge, code_set: str = "simplex") -> Solution:
-    """argmin_z λ1s/2 |z|² + λ2s/2 |x_i - B z|² for all classes, the initial codes of Alg. 2 (Eq.
-    (pb)).
+    """argmin_z p_B(z) for all classes, the initial codes of Alg. 2 (Eq. (pb)).
 
-    SB = S B (C x h), ridge with B'B; code_set: simplex, affine or free. Exact: closed form, or a
-    finite active-set method whose certificate is the Frank-Wolfe gap. With λ1s = 0 and singular
-    B'B: least norm (free), or any minimiser (simplex, affine). The objective is without
-    λ2s/2 |x_i|².
+    SB = S B (C x h), ridge with B'B. Exact: closed form, or a finite active-set method whose
+    certificate is the Frank-Wolfe gap. With λ1s = 0 and singular B'B: least norm (free), or any
+    minimiser (simplex, affine). The objective is without λ2s/2 |x_i|².
     """
     fit = quadratic(SB, ridge, code_set, need_inverse=False)
     codes, n_iter, gap = fit.offset + fit.R @ fit.inverse, 1, 0.0
@@ -112,9 +108,7 @@ def fit_source_codes(SB: np.ndarray, ridge: Ridge, code_set: str = "simplex") ->
 
 
 def _affine_codes(fit: Quadratic) -> np.ndarray:
-    """Equality-constrained least squares through the null space of e', which also serves a singular
-    H.
-    """
+    """Least squares with z'e = 1, through the null space of e', which also serves a singular H."""
     h = len(fit.H)
     centre = np.full(h, 1.0 / h)
     basis = np.linalg.qr(np.column_stack([np.ones(h), np.eye(h)[:, 1:]]))[0][:, 1:]
@@ -182,8 +176,7 @@ def fit_source_codes_with_pairs(
     effort: Effort = EFFORT,
     state: SourceState | None = None,
 ) -> Solution:
-    """min_z φ p_B(z) + Σ_j ω_ij loss(y_ij (z'f_j + b)) for every class, the Zs step of Algs. 2
-    and 4.
+    """The Zs step of Algs. 2 and 4.
 
     SB = S B (C x h), ridge with B'B and φ, F = Zt W' (N x h), pairs of these classes with the rows
     (Alg. 4: all negative). s_sq: |x_i|² completes the objective. effort.tol: duality gap of each
@@ -192,6 +185,7 @@ def fit_source_codes_with_pairs(
     state: of an earlier solution; no class gets worse than it was. Returns a Solution with the
     codes (C x h); n_iter counts full sweeps over the rows.
     """
+    # Sorted by class, rows would make the ascent slow.
     order = np.random.default_rng(effort.random_state).permutation(len(F))
     fit = quadratic(SB, ridge, code_set, need_inverse=True)
     problem = _Problem(fit, np.ascontiguousarray(F[order]), pairs[order], float(bias), code_set)
@@ -208,12 +202,15 @@ def fit_source_codes_with_pairs(
 
 
 class _Run:
-    """The moving parts of one solve: duals of pairs and of z >= 0, best codes and lower bounds."""
+    """One solve: duals of pairs and of z >= 0, best codes and lower bounds."""
 
     def __init__(self, problem: _Problem, state: SourceState | None, order: np.ndarray) -> None:
         n_classes, h = problem.fit.R.shape
-        self.problem = problem
-        self.A = np.zeros((n_classes, len(order)), problem.F.dtype)
+        self.problem, F, fit = problem, problem.F, problem.fit
+        self.G = F @ fit.root.astype(F.dtype)
+        self.base = (F @ fit.offset.astype(F.dtype)).astype(np.float64) + problem.bias
+        self.curvature = np.einsum("jk,jk->j", self.G, self.G).astype(np.float64)
+        self.A = np.zeros((n_classes, len(order)), F.dtype)
         self.Mu, self.best = np.zeros((n_classes, h)), np.zeros((n_classes, h))
         self.value, self.lower = np.full(n_classes, np.inf), np.full(n_classes, -np.inf)
         if state is not None and np.shape(state.Z) == (n_classes, h):
@@ -231,9 +228,8 @@ class _Run:
 
     def rounds(self, constant: np.ndarray, effort: Effort) -> list[tuple[int, float, float]]:
         """Rounds of checks and sweeps over the classes whose gap is still open."""
-        ascent, max_rounds = _Ascent(self.problem), effort.limit(MAX_ROUNDS)
-        history, todo, now = [], np.arange(len(self.A)), self.problem
-        A, Mu = self.A, self.Mu
+        max_rounds, history, todo = effort.limit(MAX_ROUNDS), [], np.arange(len(self.A))
+        A, Mu, now = self.A, self.Mu, self.problem
         for n_rounds in range(max_rounds + 1):
             U = self.check(now, todo, A, Mu)
             total = float(np.sum(self.value + constant))
@@ -246,7 +242,7 @@ class _Run:
                 self.A[todo], self.Mu[todo] = A, Mu
                 todo, U = todo[is_open], U[is_open]
                 A, Mu, now = self.A[todo], self.Mu[todo], self.problem.of(todo)
-            ascent.sweep(now.pairs, A, U, Mu, 1000003 * n_rounds)
+            self.sweep(now.pairs, A, U, Mu, 1000003 * n_rounds)
         self.A[todo], self.Mu[todo] = A, Mu
         return history
 
@@ -260,30 +256,21 @@ class _Run:
         self.lower[todo] = np.maximum(self.lower[todo], lower)
         return U
 
-
-class _Ascent:
-    """Sweeps over the duals, a block of rows at a time in float64."""
-
-    def __init__(self, problem: _Problem) -> None:
-        F, fit = problem.F, problem.fit
-        self.nonneg = problem.code_set == "simplex"
-        self.G = F @ fit.root.astype(F.dtype)
-        self.base = (F @ fit.offset.astype(F.dtype)).astype(np.float64) + problem.bias
-        self.curvature = np.einsum("jk,jk->j", self.G, self.G).astype(np.float64)
-        bends = np.einsum("hk,hk->h", fit.root, fit.root)
-        self.fit = np.ascontiguousarray(fit.root), fit.offset, bends
-
     def sweep(self, pairs: Pairs, A: np.ndarray, U: np.ndarray, Mu: np.ndarray, seed: int) -> None:
         """One round for the classes of `pairs`: A (classes x N), U and Mu in place.
 
-        One product tells which duals their gradient holds at a bound; the others are swept.
+        A block of rows at a time, in float64. One product tells which duals their gradient holds at
+        a bound; the others are swept.
         """
-        dtype, widest = A.dtype, max(self.G.shape[1], len(A))
+        dtype, widest, problem = A.dtype, max(self.G.shape[1], len(A)), self.problem
+        root, squared, nonneg = problem.fit.root, pairs.is_squared, problem.code_set == "simplex"
+        bends = np.einsum("hk,hk->h", root, root)
+        fit = np.ascontiguousarray(root), problem.fit.offset, bends
         for block in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
             V = pairs[block].signed_omega(dtype, by_class=True)
             S = U.astype(dtype) @ self.G[block].T
             S += self.base[block].astype(dtype)
-            free = movable(A[:, block], S, V, pairs.is_squared)
+            free = movable(A[:, block], S, V, squared)
             J = np.nonzero(free)[1]
             starts = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
             a, v = A[:, block][free].astype(np.float64), V[free].astype(np.float64)
@@ -291,11 +278,8 @@ class _Ascent:
             rows = G, self.base[block], self.curvature[block]
 
             def ascend(part: slice, J=J, starts=starts, a=a, v=v, rows=rows) -> None:
-                duals = a, v, J, starts[part.start : part.stop + 1]
-                codes = U[part], Mu[part]
-                ascend_classes(
-                    duals, codes, rows, self.fit, pairs.is_squared, self.nonneg, INNER_SWEEPS, seed
-                )
+                duals, codes = (a, v, J, starts[part.start : part.stop + 1]), (U[part], Mu[part])
+                ascend_classes(duals, codes, rows, fit, squared, nonneg, INNER_SWEEPS, seed)
 
             in_threads(ascend, len(A))
             A[:, block][free] = a

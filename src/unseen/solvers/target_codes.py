@@ -33,9 +33,7 @@ class TargetState(NamedTuple):
 
 
 class _Products(NamedTuple):
-    """What rows are multiplied with, in their own type: z0 = XD ridge, s0 = z0 scores + b, z = z0 +
-    a lift.
-    """
+    """What rows are multiplied with: z0 = XD ridge, s0 = z0 scores + b, z = z0 + a lift."""
 
     ridge: np.ndarray
     scores: np.ndarray
@@ -43,9 +41,7 @@ class _Products(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A block solved, for each row: sweeps, by how much φ p_D plus loss exceeds the least of φ p_D,
-    and how much of that may be too much.
-    """
+    """Of each row: sweeps, by how much φ p_D plus loss exceeds the least of φ p_D, and its gap."""
 
     sweeps: np.ndarray
     rise: np.ndarray
@@ -76,13 +72,13 @@ class TargetSolver:
             )
         self.fit, self.bias, self.effort = ridge, float(bias), effort
         self.Q = np.asarray(Q, np.float64)
-        self.ridge, self.lift = ridge.lambda2 * ridge.inverse, self.Q @ ridge.inverse / ridge.phi
-        n_pad = -len(self.Q) % 8
-        self.M = np.pad(self.lift @ self.Q.T, ((0, 0), (0, n_pad)))
+        lift = self.Q @ ridge.inverse / ridge.phi
+        self.products = _Products(ridge.lambda2 * ridge.inverse, self.Q.T, lift)
+        self.M = np.pad(lift @ self.Q.T, ((0, 0), (0, -len(self.Q) % 8)))
         # A lower bound on the eigenvalues of H, from the inverse by Gershgorin.
         largest = float(np.abs(ridge.inverse).sum(axis=0).max())
         self.least = max(float(ridge.lambda1), 1.0 / largest)
-        self._products: dict[np.dtype, _Products] = {}
+        self._kept: dict[np.dtype, _Products] = {}
 
     def solve(self, XD: np.ndarray, pairs: Pairs, state: TargetState | None = None) -> Solution:
         """The Zt step of Algs. 2 and 4: codes (n x h) of rows given as X D (n x h).
@@ -115,10 +111,11 @@ class TargetSolver:
         return finish(what, Z, history, tol, optimality=optimality, state=state)
 
     def _for(self, dtype: np.dtype) -> _Products:
-        if dtype not in self._products:
-            matrices = self.ridge, self.Q.T, self.lift
-            self._products[dtype] = _Products(*(np.ascontiguousarray(m, dtype) for m in matrices))
-        return self._products[dtype]
+        """The products in the type of the rows."""
+        if dtype not in self._kept:
+            matrices = (np.ascontiguousarray(matrix, dtype) for matrix in self.products)
+            self._kept[dtype] = _Products(*matrices)
+        return self._kept[dtype]
 
     def _ascend(self, z: np.ndarray, A: np.ndarray, pairs: Pairs) -> _Rows:
         """Solve a block of rows, whose z0 become their codes; duals in place.
