@@ -13,6 +13,10 @@ divided by |z_j|²: so neither Zs nor W is needed inside an epoch. Rows are take
 block's scores are one matrix product, rows of a block see each other through their Gram matrix, and
 P is updated by one more product. One thread: two threads on rows of their own with P merged between
 rounds need steps half as long to be safe (CoCoA+), which costs as many epochs as it saves time.
+
+Ascent finds quickly which duals sit at a bound and then crawls, the more so the smaller λ_W. On the
+few duals that can still move the dual is a quadratic whose product costs far less than an epoch:
+there L-BFGS takes over.
 """
 
 from __future__ import annotations
@@ -21,10 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
 
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import chunks
-from unseen.solvers.ascent import ascend_block
+from unseen.solvers.ascent import ascend_block, movable
 from unseen.solvers.block import EFFORT, Effort, Solution, finish, relative
 from unseen.support.work import one_blas_thread, threads_for
 
@@ -36,6 +42,7 @@ EPOCHS_BETWEEN_ALL_ROWS = 5
 WORTH = 0.75
 EPOCHS_BEFORE_A_CHECK = 2
 EPOCHS_BETWEEN_CHECKS = 10
+EPOCHS_BEFORE_POLISH = 60
 
 
 class SimilarityState(NamedTuple):
@@ -99,7 +106,7 @@ class _Run:
             self.offer(np.asarray(state.W, Zt.dtype))
 
     def solve(self, effort: Effort) -> Solution:
-        """Epochs, and a check when the row gaps say that it may succeed."""
+        """Epochs, a check when the row gaps say that it may succeed, L-BFGS where epochs crawl."""
         tol, max_epochs = effort.tol, effort.limit(MAX_EPOCHS)
         rng = np.random.default_rng(effort.random_state)
         self.check(0)
@@ -113,6 +120,9 @@ class _Run:
             due = ratio * estimate <= tol * self.upper and since >= EPOCHS_BEFORE_A_CHECK
             if due or since >= EPOCHS_BETWEEN_CHECKS or n_epochs == max_epochs:
                 self.check(n_epochs)
+                if self.gap > tol and n_epochs >= EPOCHS_BEFORE_POLISH:
+                    self.polish()
+                    self.follow()
                 found = (self.upper - self.lower) / max(estimate, 1e-300)
                 last_check, ratio = n_epochs, np.clip(found, 0.05, 1.0)
         n_iter, state = -(-n_visited // max(len(self.A), 1)), SimilarityState(self.A, self.W)
@@ -180,3 +190,46 @@ class _Run:
             worth, self.epochs_since_refresh = np.arange(len(self.A)), 0
         self.epochs_since_refresh += 1
         return worth
+
+    def polish(self) -> None:
+        """Raise the dual over the duals not held at a bound, unless so many can move that an epoch
+        is cheaper.
+        """
+        Z, A, (n_rows, n_classes), h = self.Zt, self.A, self.A.shape, self.Zt.shape[1]
+        squared, places = self.pairs.is_squared, []
+        for rows in chunks(n_rows):
+            S, V = (Z[rows] @ self.P)[:, :n_classes], self.pairs[rows].signed_omega(A.dtype)
+            J, I = np.nonzero(movable(A[rows], S, V, squared))
+            places.append((J + rows.start, I, V[J, I].astype(np.float64), S[J, I]))
+        J, I, V, scores = (np.concatenate(column) for column in zip(*places, strict=True))
+        if not 0 < len(J) <= max(1000, n_rows * n_classes // 20):
+            return
+        by_class = np.argsort(I, kind="stable")
+        J, I, V, scores = J[by_class], I[by_class], V[by_class], scores[by_class]
+        starts, size = np.searchsorted(I, np.arange(n_classes + 1)), np.abs(V)
+        start, ridge = A[J, I].astype(np.float64), 0.5 / size if squared else 0.0 * size
+        slope, unit = np.sign(V) - scores - ridge * start, self.upper - self.lower
+
+        def fall(shares: np.ndarray) -> tuple[float, np.ndarray]:
+            """Minus what the dual gains at duals in units of ω, in units of the gap."""
+            d = size * shares - start
+            T = self.gram[:, :n_classes] @ (csr_array((d, J, starts), shape=A.shape[::-1]) @ Z)
+            bent = ridge * d
+            for p in chunks(len(d)):
+                bent[p] += np.einsum("ph,ph->p", T[I[p]], Z[J[p]]) / self.lambda_W
+            return float(d @ (0.5 * bent - slope)) / unit, size * (bent - slope) / unit
+
+        top = np.inf if squared else 1.0
+        bounds = np.where(V > 0, 0.0, -top), np.where(V > 0, top, 0.0)
+        epoch, product = n_rows * n_classes * h, len(J) * h + n_classes * n_classes * h
+        limits = {"maxfun": int(np.clip(epoch / product, 200, 1000)), "maxcor": 20, "gtol": 0.0}
+        found = minimize(
+            fall,
+            start / size,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.column_stack(bounds),
+            options=limits | {"ftol": 1e-9},
+        )
+        A[J, I] = size * found.x
+        self.pairs.clip(A)
