@@ -134,8 +134,3 @@ def test_warm_start_is_never_worse_and_saves_epochs() -> None:
         hasty = fit_similarity(Zs, moved, pairs, 1e-4, Effort(0.0, 1), again.state)
     assert hasty.status == "stopped short"
     assert hasty.objective <= again.objective * (1 + 1e-12)
-
-
-def test_lambda_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="λ_W must be positive"):
-        fit_similarity(np.eye(2), np.ones((3, 1)), Pairs.negative(3, 2, 1.0), 0.0)

@@ -32,12 +32,6 @@ class Ridge:
     lambda2: float
     phi: float = 1.0
 
-    def __post_init__(self) -> None:
-        if self.lambda1 < 0 or self.lambda2 < 0 or self.lambda1 + self.lambda2 <= 0:
-            raise ValueError(
-                f"need λ1, λ2 >= 0 and one of them positive, got {self.lambda1}, {self.lambda2}"
-            )
-
     @cached_property
     def H(self) -> np.ndarray:
         """λ1 I + λ2 A'A in float64."""
@@ -47,9 +41,8 @@ class Ridge:
     @cached_property
     def _inverse(self) -> tuple[np.ndarray, bool]:
         if self.lambda1 > 1e-8 * np.trace(self.H):
-            return scipy.linalg.cho_solve(
-                scipy.linalg.cho_factor(self.H), np.eye(len(self.H))
-            ), False
+            factor = scipy.linalg.cho_factor(self.H)
+            return scipy.linalg.cho_solve(factor, np.eye(len(self.H))), False
         values, vectors = np.linalg.eigh(self.H)
         keep = values > _SINGULAR * max(values[-1], 0.0)
         return (vectors[:, keep] / values[keep]) @ vectors[:, keep].T, not keep.all()

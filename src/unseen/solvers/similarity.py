@@ -69,12 +69,11 @@ def fit_similarity(
     Zt = np.ascontiguousarray(Zt)
     dtype = Zt.dtype if Zt.dtype in (np.float32, np.float64) else np.float64
     Zt, Zs = Zt.astype(dtype, copy=False), np.ascontiguousarray(Zs, dtype=dtype)
-    if not lambda_W > 0:
-        raise ValueError(
-            f"λ_W must be positive, got {lambda_W}: without it the minimum need not exist"
-        )
     with threads_for(Zt.size * len(Zs)):
-        return _Run(Zs, Zt, pairs, float(lambda_W), state).solve(effort)
+        run = _Run(Zs, Zt, pairs, float(lambda_W))
+        if state is not None:
+            run.resume(state)
+        return run.solve(effort)
 
 
 class _Run:
@@ -82,19 +81,9 @@ class _Run:
 
     W: np.ndarray
 
-    def __init__(
-        self,
-        Zs: np.ndarray,
-        Zt: np.ndarray,
-        pairs: Pairs,
-        lambda_W: float,
-        state: SimilarityState | None,
-    ) -> None:
+    def __init__(self, Zs: np.ndarray, Zt: np.ndarray, pairs: Pairs, lambda_W: float) -> None:
         self.Zs, self.Zt, self.pairs, self.lambda_W = Zs, Zt, pairs, lambda_W
         self.A = np.zeros((len(Zt), len(Zs)), Zt.dtype)
-        if state is not None and np.shape(state.duals) == self.A.shape:
-            self.A[:] = state.duals
-            pairs.clip(self.A)
         self.history: list[tuple[int, float, float]] = []
         self.row_gaps = np.full(len(Zt), np.inf)
         self.upper, self.lower, self.epochs_since_refresh = np.inf, -np.inf, 0
@@ -102,8 +91,13 @@ class _Run:
         codes = Zs.astype(np.float64)
         self.gram = np.pad(codes @ codes.T, ((0, 0), (0, pad)))
         self.P = np.zeros((Zt.shape[1], len(Zs) + pad), Zt.dtype)
-        if state is not None:
-            self.offer(np.asarray(state.W, Zt.dtype))
+
+    def resume(self, state: SimilarityState) -> None:
+        """Begin with the duals and the incumbent of an earlier solution."""
+        if np.shape(state.duals) == self.A.shape:
+            self.A[:] = state.duals
+            self.pairs.clip(self.A)
+        self.offer(np.asarray(state.W, self.Zt.dtype))
 
     def solve(self, effort: Effort) -> Solution:
         """Epochs, a check when the row gaps say that it may succeed, L-BFGS where epochs crawl."""
@@ -222,14 +216,9 @@ class _Run:
         top = np.inf if squared else 1.0
         bounds = np.where(V > 0, 0.0, -top), np.where(V > 0, top, 0.0)
         epoch, product = n_rows * n_classes * h, len(J) * h + n_classes * n_classes * h
-        limits = {"maxfun": int(np.clip(epoch / product, 200, 1000)), "maxcor": 20, "gtol": 0.0}
-        found = minimize(
-            fall,
-            start / size,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=np.column_stack(bounds),
-            options=limits | {"ftol": 1e-9},
-        )
+        limits: dict[str, Any] = {"jac": True, "bounds": np.column_stack(bounds)}
+        limits["options"] = {"maxcor": 20, "gtol": 0.0, "ftol": 1e-9}
+        limits["options"]["maxfun"] = int(np.clip(epoch / product, 200, 1000))
+        found = minimize(fall, start / size, method="L-BFGS-B", **limits)
         A[J, I] = size * found.x
         self.pairs.clip(A)

@@ -20,8 +20,6 @@ def project_simplex(V: np.ndarray) -> np.ndarray:
     offsets from swallowing the digits.
     """
     V = np.asarray(V)
-    if V.ndim != 2 or V.shape[1] == 0:
-        raise ValueError(f"expected a matrix with at least one column, got shape {V.shape}")
     dtype = V.dtype if V.dtype in (np.float32, np.float64) else np.float64
     shifted = V.astype(np.float64) - V.max(axis=1, keepdims=True)
     ordered = -np.sort(-shifted, axis=1)

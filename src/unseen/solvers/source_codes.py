@@ -57,8 +57,6 @@ class Quadratic(NamedTuple):
 
 def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -> Quadratic:
     """φ p_B of classes given as S B (C x h), on a set of codes."""
-    if code_set not in SETS:
-        raise ValueError(f"the set of the source codes is one of {SETS}, not {code_set!r}")
     H = ridge.phi * ridge.H
     values, vectors = np.linalg.eigh(H)
     usual = float(np.median(values[values > SINGULAR * values[-1]]))
@@ -267,7 +265,7 @@ class _Run:
         bends = np.einsum("hk,hk->h", root, root)
         fit = np.ascontiguousarray(root), problem.fit.offset, bends
         for block in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
-            V = pairs[block].signed_omega(dtype, by_class=True)
+            V = np.ascontiguousarray(pairs[block].signed_omega(dtype).T)
             S = U.astype(dtype) @ self.G[block].T
             S += self.base[block].astype(dtype)
             free = movable(A[:, block], S, V, squared)

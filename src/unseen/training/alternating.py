@@ -127,14 +127,11 @@ class Training:
 
     def fit_source_codes(self) -> None:
         """z_i <- argmin 1/C p_B(i) + Σ_j ω_ij loss(y_ij s_ij), on the simplex."""
+        SB, F, ridge = self.S @ self.B, self.Zt @ self.W.T, self.source_ridge(1 / len(self.S))
+        squares = np.sum(np.square(self.S, dtype=np.float64), axis=1)
+        start = self._states.get("Zs", SourceState(None, None, self.Zs))
         solution = fit_source_codes_with_pairs(
-            self.S @ self.B,
-            self.source_ridge(1 / len(self.S)),
-            self.Zt @ self.W.T,
-            self.pairs,
-            s_sq=np.sum(np.square(self.S, dtype=np.float64), axis=1),
-            effort=self.effort,
-            state=self._states.get("Zs", SourceState(None, None, self.Zs)),
+            SB, ridge, F, self.pairs, s_sq=squares, effort=self.effort, state=start
         )
         self.Zs, self._states["Zs"] = solution.value, solution.state
 
@@ -192,20 +189,13 @@ class Training:
 
     def model(self, spaces: Spaces, link: str) -> LatentModel:
         """What has been learned so far, in the spaces of its rows and descriptions."""
-        n_pairs, lambdas = len(self.S) * len(self.pairs), self.lambdas._asdict()
-        lambdas.pop("similarity")
-        return LatentModel(
-            spaces,
-            **self.codes._asdict(),
-            b=0.0,
-            away_bias=0.0,
-            **lambdas,
-            positive_weight=float(self.pairs.omega.positive * n_pairs),
-            negative_weight=float(self.pairs.omega.negative * n_pairs),
-            loss=self.pairs.loss,
-            link=link,
-            is_coupled=self.is_coupled,
-        )
+        n_pairs, (positive, negative) = len(self.S) * len(self.pairs), self.pairs.omega
+        learned = self.codes._asdict() | self.lambdas._asdict() | {"b": 0.0, "away_bias": 0.0}
+        learned.pop("similarity")
+        learned["positive_weight"] = float(positive * n_pairs)
+        learned["negative_weight"] = float(negative * n_pairs)
+        form = {"loss": self.pairs.loss, "link": link, "is_coupled": self.is_coupled}
+        return LatentModel(spaces, **learned, **form)
 
     # -- on disk --------------------------------------------------------------------------------
 
@@ -294,7 +284,9 @@ class Algorithm2(Composite):
 
     def run(self, training: Training, checkpoint: Checkpoint) -> None:
         """Rounds from where `training` is, which the checkpoint notes after every block."""
-        checkpoint.note("rounds", training.state())
-        training.run(
-            self.max_iter, self.tol, lambda *_: checkpoint.note("rounds", training.state())
-        )
+
+        def note(*_: Any) -> None:
+            checkpoint.note("rounds", training.state())
+
+        note()
+        training.run(self.max_iter, self.tol, note)

@@ -41,11 +41,7 @@ class Parameters(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What the steps of B and D need of the codes of all pairs.
-
-    source_gram, source_sums : Σ_ij z_s z_s', and Σ_j z_s(ij) of each class.
-    target_gram, target_sums : Σ_ij z_t z_t', and Σ_i z_t(ij) of each row.
-    """
+    """Σ_ij z_s z_s' and Σ_j z_s(ij) of each class, Σ_ij z_t z_t' and Σ_i z_t(ij) of each row."""
 
     source_gram: np.ndarray
     source_sums: np.ndarray
@@ -89,13 +85,12 @@ class PairwiseTraining:
             new = new._replace(**{name: update()})
             if callback is not None:
                 callback(len(self.history), name, new)
-        share = 1.0
         for _ in range(_MOST_HALVINGS):
-            tried = _Pass(self, _between(old, new, share))
+            tried = _Pass(self, new)
             if tried.parts.total <= self._pass.parts.total:
-                self._pass, self.parameters = tried, tried.parameters
+                self._pass, self.parameters = tried, new
                 break
-            share /= 2
+            new = Parameters(*(a + (b - a) / 2 for a, b in zip(old, new, strict=True)))
         self.history.append(self._pass.parts)
 
     def run(
@@ -191,9 +186,8 @@ class _Pass:
             pulls[rows] = pulled.reshape(block.Zs.shape).sum(axis=1)
         A, Z = W @ self.codes.target.inverse, self.Zt0.astype(np.float64)
         mixed = (Z.T @ pulls) @ A
-        self.sums = _Sums(
-            gram, sums, C * (Z.T @ Z) + mixed + mixed.T + A.T @ bent @ A, C * Z + pulls @ A
-        )
+        target_gram = C * (Z.T @ Z) + mixed + mixed.T + A.T @ bent @ A
+        self.sums = _Sums(gram, sums, target_gram, C * Z + pulls @ A)
         own = t.rows.total_square - float(np.einsum("jh,jh->", Z, self.XD, dtype=np.float64))
         self.parts = ObjectiveParts(
             source / (C * n) + 0.5 * w.source_fit * sum_of_squares(t.S) / C,
@@ -201,13 +195,6 @@ class _Pass:
             loss,
             0.5 * w.similarity * sum_of_squares(W),
         )
-
-
-def _between(old: Parameters, new: Parameters, share: float) -> Parameters:
-    """`share` of the way from old to new parameters."""
-    if share == 1.0:
-        return new
-    return Parameters(*(a + a.dtype.type(share) * (b - a) for a, b in zip(old, new, strict=True)))
 
 
 @register("algorithm 1")
@@ -222,10 +209,10 @@ class Algorithm1(Algorithm2):
         before = training.state()
         found = (checkpoint.state("rounds") or {}).get("coupled")
         coupled = PairwiseTraining(training, found)
-        coupled.run(
-            self.max_iter,
-            self.tol,
-            lambda: checkpoint.note("rounds", before | {"coupled": coupled.state()}),
-        )
+
+        def note() -> None:
+            checkpoint.note("rounds", before | {"coupled": coupled.state()})
+
+        coupled.run(self.max_iter, self.tol, note)
         training.adopt(*coupled.parameters)
         training.history = coupled.history
