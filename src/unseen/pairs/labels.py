@@ -12,7 +12,6 @@ import scipy.sparse
 from unseen.errors import InputError, nearest
 
 _VALUES = "labels are +1 (a match), -1 (none) and 0 (unknown)"
-_PLACES = {"columns": "column", "index": "line"}
 
 
 def pair_labels(
@@ -56,7 +55,8 @@ def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
     targets, by their names; one that only counts them stays as it is."""
     if not (hasattr(values, "columns") and hasattr(values, "reindex")):
         return values
-    for axis, names, kind in (("columns", sources, "source"), ("index", targets, "target")):
+    named = (("columns", "column", sources, "source"), ("index", "line", targets, "target"))
+    for axis, place, names, kind in named:
         given = getattr(values, axis).tolist()
         if names is None or given == list(range(len(given))):
             continue
@@ -68,7 +68,7 @@ def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
         for name in known:
             if times[name] != 1:
                 number = "more than one" if times[name] else "no"
-                raise InputError(f"{what} has {number} {_PLACES[axis]} for {kind} {name!r}")
+                raise InputError(f"{what} has {number} {place} for {kind} {name!r}")
         values = values.reindex(**{axis: known})
     return values
 

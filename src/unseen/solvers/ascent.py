@@ -68,9 +68,7 @@ def _ascend_row(a, s, v, gram, step, squared, free):
 
 @helper
 def _row_gap(a, s, v, squared):
-    """Fenchel-Young gap of one row, Σ_i ω_i loss(y_i s_i) + loss*(-a_i) >= 0: its share of the
-    duality gap.
-    """
+    """Σ_i ω_i loss(y_i s_i) + loss*(-a_i) >= 0 of one row: its share of the duality gap."""
     total = 0.0
     for i in range(a.shape[0]):
         omega, alpha = abs(v[i]), abs(a[i])

@@ -1,6 +1,4 @@
-"""What the solvers of the blocks of J are given, and what they return: a value with its
-certificate, never a bare array.
-"""
+"""What solvers of the blocks of J are given, and what they return: a value with its certificate."""
 
 from __future__ import annotations
 
@@ -14,8 +12,6 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-CONVERGED = "converged"
-STOPPED_SHORT = "stopped short"
 _SINGULAR = 1e-12
 
 
@@ -134,5 +130,5 @@ def finish(
             ConvergenceWarning,
             stacklevel=3,
         )
-    status = CONVERGED if converged else STOPPED_SHORT
+    status = "converged" if converged else "stopped short"
     return Solution(value, status, n_iter, tuple(history), optimality, float(objective), state)

@@ -85,9 +85,7 @@ def fit_source_dictionary(gram: np.ndarray, cross: np.ndarray, B: np.ndarray) ->
 
 
 def _atom_gap(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> tuple[float, float]:
-    """Frank-Wolfe gap Σ_k <g_k, D_k> + |g_k| >= f(D) - min f over unit balls; also the objective
-    without |X|².
-    """
+    """Frank-Wolfe gap Σ_k <g_k, D_k> + |g_k| >= f(D) - min f, and the objective without |X|²."""
     MD = M @ DT
     G = MD - TT
     gap = np.sum(np.einsum("kd,kd->k", G, DT) + np.linalg.norm(G, axis=1))
@@ -95,9 +93,7 @@ def _atom_gap(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> tuple[float, flo
 
 
 def _sweep_atoms(DT: np.ndarray, M: np.ndarray, TT: np.ndarray) -> None:
-    """One pass over the atoms, each set to its exact minimiser with the others fixed; atoms nobody
-    uses stay.
-    """
+    """One pass over the atoms: each becomes the best with the others fixed; unused ones stay."""
     for first in range(0, len(DT), ATOMS_PER_BLOCK):
         block = slice(first, min(first + ATOMS_PER_BLOCK, len(DT)))
         R = TT[block] - M[block] @ DT

@@ -99,9 +99,7 @@ class _Problem(NamedTuple):
         A[block.rows] = duals.reshape(len(pairs), -1)
 
     def best_between(self, old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, float]:
-        """The best of some points on the way from old to new, and its value, in one pass over the
-        pairs: scores are linear in W.
-        """
+        """The best of some points from old to new, and its value: scores are linear in W."""
         points = [new if s == 1.0 else old + old.dtype.type(s) * (new - old) for s in SHARES]
         values = np.array([self.penalty(point) for point in points])
         for block in self.blocks():

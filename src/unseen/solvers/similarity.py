@@ -186,9 +186,7 @@ class _Run:
         return worth
 
     def polish(self) -> None:
-        """Raise the dual over the duals not held at a bound, unless so many can move that an epoch
-        is cheaper.
-        """
+        """Raise the dual over duals not held at a bound, unless an epoch over all is cheaper."""
         Z, A, (n_rows, n_classes), h = self.Zt, self.A, self.A.shape, self.Zt.shape[1]
         squared, places = self.pairs.is_squared, []
         for rows in chunks(n_rows):

@@ -1,6 +1,4 @@
-"""The probability simplex, the set of the source codes in Eq. (pb): projection on it, and
-quadratic programs over it.
-"""
+"""The simplex, the set of the source codes in Eq. (pb): projection, and quadratic programs."""
 
 from __future__ import annotations
 
@@ -53,8 +51,7 @@ def project_vector(v, out):
 @helper
 def _equality_solution(H, r, support, x):
     """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
-    there), into x; by elimination in U with r and a column of ones beside it.
-    """
+    there), into x; by elimination in U with r and a column of ones beside it."""
     m = support.shape[0]
     U = np.empty((m, m + 2))
     for p in range(m):

@@ -51,9 +51,6 @@ class _Rows(NamedTuple):
 class TargetSolver:
     """Codes of rows for a fixed model; what depends on the model alone is prepared once.
 
-    >>> solver = TargetSolver(Ridge(D.T @ D, lambda1, lambda2, 1 / N), Zs @ W)
-    >>> codes = solver.solve(X @ D, pairs).value
-
     Parameters
     ----------
     ridge : φ p_D with D'D (h x h); φ is 1/N of the training rows in J.
@@ -67,9 +64,7 @@ class TargetSolver:
         self, ridge: Ridge, Q: np.ndarray, bias: float = 0.0, effort: Effort = EFFORT
     ) -> None:
         if ridge.is_singular or not ridge.phi > 0:
-            raise ValueError(
-                "with the pair loss the codes need λ1t > 0, or λ2t > 0 and D of full column rank"
-            )
+            raise ValueError("codes with a pair loss need λ1t > 0, or D of full column rank")
         self.fit, self.bias, self.effort = ridge, float(bias), effort
         self.Q = np.asarray(Q, np.float64)
         lift = self.Q @ ridge.inverse / ridge.phi

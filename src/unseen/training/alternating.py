@@ -99,8 +99,7 @@ class Training:
         return total
 
     def set_penalty(self, relative: float) -> None:
-        """λ_W in units of mean |z_i|² · mean |z_j|² / C: the mean square of a pair's features, over
-        the number of classes."""
+        """λ_W in units of mean |z_i|² · mean |z_j|² / C, the size of features per class."""
         size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
         unit = (size if size > 0 else 1.0) / len(self.S)
         self.lambdas = self.lambdas._replace(similarity=relative * unit)

@@ -150,8 +150,8 @@ class Schedule:
 
 
 class Trained(NamedTuple):
-    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before
-    the first and after each pass, and what `watch` said after each."""
+    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before the first and
+    after each pass, and what `watch` said after each."""
 
     weights: np.ndarray
     squares: np.ndarray

@@ -93,15 +93,6 @@ class PairwiseTraining:
             new = Parameters(*(a + (b - a) / 2 for a, b in zip(old, new, strict=True)))
         self.history.append(self._pass.parts)
 
-    def run(
-        self, max_rounds: int, tol: float = 0.0, after_round: Callable[[], Any] | None = None
-    ) -> None:
-        """Rounds until there are `max_rounds`, or until G falls by no more than `tol` of itself."""
-        while not is_done(self.history, max_rounds, tol):
-            self.run_round()
-            if after_round is not None:
-                after_round()
-
     def state(self) -> list[Any]:
         """All that the rest of training depends on, beside where it started."""
         return [list(self.parameters), self._duals, [list(p) for p in self.history]]
@@ -209,10 +200,8 @@ class Algorithm1(Algorithm2):
         before = training.state()
         found = (checkpoint.state("rounds") or {}).get("coupled")
         coupled = PairwiseTraining(training, found)
-
-        def note() -> None:
+        while not is_done(coupled.history, self.max_iter, self.tol):
+            coupled.run_round()
             checkpoint.note("rounds", before | {"coupled": coupled.state()})
-
-        coupled.run(self.max_iter, self.tol, note)
         training.adopt(*coupled.parameters)
         training.history = coupled.history
