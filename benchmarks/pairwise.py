@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -25,9 +26,10 @@ from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaling
 from unseen.solvers.block import Effort
+from unseen.solvers.dictionary import initial_source_dictionary, initial_target_dictionary
+from unseen.training import pairwise
 from unseen.training.alternating import Algorithm2, Data, Training
-from unseen.training.initialize import source_dictionary, target_dictionary
-from unseen.training.pairwise import PairwiseTraining
+from unseen.training.pairwise import KEPT_BYTES, PairwiseTraining
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, float, float, Any]:
@@ -65,7 +67,7 @@ def _start(n_rows: int, loss: str) -> Training:
     S /= np.linalg.norm(S, axis=1, keepdims=True)
     rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
     data = Data(S, rows, Pairs.weighted(labels, 40, 5.0, loss))
-    B, D = source_dictionary(S, None, 0), target_dictionary(rows, 300, 0)
+    B, D = initial_source_dictionary(S, None, 0), initial_target_dictionary(rows, 300, 0)
     training = Training(data, Lambdas(0.2, 0.2, 40.0, 2000.0, 1.0), Effort(1e-2), B, D)
     training.set_penalty(4e-3)
     training.fit_similarity()
@@ -77,11 +79,10 @@ def training() -> None:
     found anew in every pass, which needs the least memory and the most time."""
     lines = []
     for loss in LOSSES:
-        PairwiseTraining(_start(80, loss)).run(1)
-        for n_rows, kept in ((2000, None), (4000, None), (1000, 0)):
+        _one_round(_start(80, loss), KEPT_BYTES)
+        for n_rows, kept in ((2000, KEPT_BYTES), (4000, KEPT_BYTES), (1000, 0)):
             start = _start(n_rows, loss)
-            options = {} if kept is None else {"kept_bytes": kept}
-            wall, used, memory, found = timed(lambda s=start, o=options: _one_round(s, o))
+            wall, used, memory, found = timed(lambda s=start, k=kept: _one_round(s, k))
             before, after = (parts.total for parts in found.history)
             passes = "codes anew" if kept == 0 else "codes kept"
             times = [f"{wall:.1f} s", f"{used:.1f} s", f"{memory:.0f} MB"]
@@ -92,9 +93,10 @@ def training() -> None:
     show("Algorithm 1, one round: 40 classes, 40 x 300", columns, lines)
 
 
-def _one_round(start: Training, options: dict[str, Any]) -> PairwiseTraining:
-    found = PairwiseTraining(start, **options)
-    found.run(1)
+def _one_round(start: Training, kept_bytes: int) -> PairwiseTraining:
+    with mock.patch.object(pairwise, "KEPT_BYTES", kept_bytes):
+        found = PairwiseTraining(start)
+        found.run_round()
     return found
 
 

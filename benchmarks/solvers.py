@@ -37,13 +37,13 @@ from unseen.rows.scaling import RowScaling
 from unseen.solvers import similarity as similarity_block
 from unseen.solvers import source_codes as source_block
 from unseen.solvers.block import Effort, Ridge
+from unseen.solvers.dictionary import initial_target_dictionary
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
-from unseen.support.threads import one_blas_thread
+from unseen.support.work import one_blas_thread
 from unseen.training import alternating
 from unseen.training.alternating import Algorithm2
-from unseen.training.initialize import target_dictionary
 from unseen.training.pairwise import Algorithm1
 
 
@@ -258,7 +258,7 @@ def cub_codes() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     data = load("CUB vgg_fc7")
     X, y = data.training_set()
     rows = TrainingRows(X, RowScaling.fit(X, unit_length=True, center=False))
-    Zt = rows.project(target_dictionary(rows, 300, 0))
+    Zt = rows.project(initial_target_dictionary(rows, 300, 0))
     S = data.classes.select(data.seen).vectors
     S = S / np.linalg.norm(S, axis=1, keepdims=True)
     Zs = fit_source_codes(S @ S.T, Ridge(S @ S.T, 0.1, 0.3)).value.astype(np.float32)

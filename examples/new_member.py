@@ -1,4 +1,4 @@
-"""A new member of the family: three small terms, and F is maximised over the codes.
+"""A new member of the family: three small terms.
 
 Classes are compared with rows in the space of rows, by distance: the code of a class is the row
 that a ridge regression expects of its description, the code of a row is the row itself.
@@ -10,8 +10,7 @@ import numpy as np
 
 from unseen import load_digits_zero_shot
 from unseen.metrics import per_class_accuracy
-from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Similarity
-from unseen.model.point_mass import PointMass
+from unseen.model.joint import Joint, PointMass, Similarity
 
 digits = load_digits_zero_shot()
 X, y = digits.training_set()
@@ -37,17 +36,5 @@ nearest = Joint(
     target=PointMass(lambda x: x),
     similarity=Near(),
 )
-found = unseen.names[nearest.predict(unseen.vectors, rows)]
+found = unseen.names[nearest.scores(unseen.vectors, rows).argmax(axis=1)]
 print(f"nearest expected row: accuracy {per_class_accuracy(truth, found):.3f}, chance 0.333")
-
-# Codes that move: a dictionary in place of the point mass of rows, and a similarity that also says
-# what it pulls codes towards, as Bilinear does.
-atoms = np.linalg.svd(X - center, full_matrices=False)[2][:10].T
-moving = Joint(
-    source=PointMass(lambda s: s - middle),
-    target=DictionaryTerm(atoms, shrink=0.1, fit=1.0),
-    similarity=Bilinear(ridge @ atoms, loss="squared_hinge", link="saturating"),
-)
-best = moving.maximise(unseen.vectors, rows[:5] - center)
-print(f"codes that move: F {best.value.shape}, a code of each row for each class", end=" ")
-print(best.target.shape)

@@ -24,7 +24,7 @@ from unseen import ClassTable, InputError, make_zero_shot
 from unseen.classes import ClassHoldout
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.evaluation.tuning.settings import is_range
-from unseen.support import threads
+from unseen.support import work
 
 # scikit-learn checks that an estimator may fail, with the reason. Empty is best.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
@@ -325,9 +325,9 @@ class Contract:
     def test_a_forked_child_predicts_too(
         self, data: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(threads, "_SMALL", 0)
+        monkeypatch.setattr(work, "_SMALL", 0)
         rows = np.tile(rows, (4, 1))
-        with threads.limited_to(2), warnings.catch_warnings(action="ignore"):
+        with work.limited_to(2), warnings.catch_warnings(action="ignore"):
             model = self.make().fit(*data.training_set(), classes=data.classes)
             expected = model.similarities(rows)
             child = os.fork()

@@ -39,26 +39,24 @@ def model(data: PairDataset) -> JLSE:
     return fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
 
 
-def as_list(Y: np.ndarray) -> list[tuple[int, int, int]]:
-    return [(i, j, int(Y[j, i])) for j, i in np.argwhere(Y != 0).tolist()]
-
-
 # -- labels -------------------------------------------------------------------------------------
 
 
-def test_array_sparse_and_list_make_one_model(data: PairDataset, model: JLSE) -> None:
+def test_array_and_sparse_make_one_model(data: PairDataset, model: JLSE) -> None:
     X, Y = data.X[KNOWN], data.Y[KNOWN]
     expected = model.score_pairs(data.S, data.X[NEW])
-    for form in (Y.astype(float), scipy.sparse.csr_array(Y), as_list(Y)):
+    for form in (Y.astype(float), scipy.sparse.csr_array(Y)):
         found = fast().fit_pairs(data.S, X, form).score_pairs(data.S, data.X[NEW])
         np.testing.assert_array_equal(found, expected)
 
 
 def test_a_whole_weight_is_a_repetition(data: PairDataset, model: JLSE) -> None:
-    X, pairs = data.X[KNOWN], as_list(data.Y[KNOWN])
-    often = np.random.default_rng(0).integers(1, 4, len(pairs))
-    repeated = [pair for pair, n in zip(pairs, often.tolist(), strict=True) for _ in range(n)]
-    weighted = fast().fit_pairs(data.S, X, pairs, often)
+    X, Y = data.X[KNOWN], data.Y[KNOWN]
+    often = np.random.default_rng(0).integers(1, 4, Y.shape)
+    places = np.nonzero(Y)
+    many = tuple(np.repeat(numbers, often[places]) for numbers in places)
+    repeated = scipy.sparse.coo_array((Y[many], many), shape=Y.shape)
+    weighted = fast().fit_pairs(data.S, X, Y, often)
     again = fast().fit_pairs(data.S, X, repeated)
     expected = weighted.score_pairs(data.S, data.X[NEW])
     np.testing.assert_array_equal(again.score_pairs(data.S, data.X[NEW]), expected)

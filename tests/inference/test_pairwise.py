@@ -9,11 +9,11 @@ import pytest
 
 from tests.common.latent import latent_model
 from tests.common.small import fit_jlse
+from tests.oracles.general import Dictionary, Hinge, Maximum, maximise
 from unseen import InputError, load, make_zero_shot
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
 from unseen.metrics import per_class_accuracy
-from unseen.model.joint import Bilinear, DictionaryTerm, Joint, Maximum
 from unseen.model.latent import LatentModel
 from unseen.solvers.source_codes import SETS
 
@@ -35,10 +35,9 @@ def scores(model: LatentModel, testing: Any, decision: int, S: Any, X: Any) -> n
 def joint_maximum(model: LatentModel, fit: float, S: Any, X: Any) -> Maximum:
     """F of Eq. (gen_sim) by plain alternation, in units of the weight of log p_W."""
     fit = fit / model.positive_weight
-    source = DictionaryTerm(model.B, model.source_shrinkage * fit, fit, model.source_set)
-    target = DictionaryTerm(model.D, model.target_shrinkage * fit, fit)
-    W = Bilinear(model.W, model.b, loss=model.loss, link="saturating")
-    return Joint(source, target, W).maximise(S, X)
+    source = Dictionary(model.B, model.source_shrinkage * fit, fit, model.source_set)
+    target = Dictionary(model.D, model.target_shrinkage * fit, fit)
+    return maximise(source, target, Hinge(model.W, model.b, model.loss), S, X)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -13,6 +13,7 @@ import pytest
 import scipy.linalg
 
 from tests.common.small import fit_jlse
+from tests.oracles.general import Dictionary, Hinge, maximise
 from unseen import ClassTable, ZeroShotDataset, make_zero_shot
 from unseen.estimators.ale import ALE
 from unseen.estimators.latem import LatEm
@@ -20,9 +21,8 @@ from unseen.estimators.sje import SJE
 from unseen.estimators.sse import SSE, SSEIntersection, SSEReLU
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
-from unseen.model.joint import Bilinear, DictionaryTerm, Joint
+from unseen.model.joint import Bilinear, Joint, PointMass, PointMasses, in_blocks
 from unseen.model.latent import LatentModel
-from unseen.model.point_mass import PointMass, PointMasses, in_blocks
 from unseen.solvers.block import Ridge
 from unseen.solvers.source_codes import fit_source_codes
 
@@ -39,7 +39,7 @@ def check(joint: Joint, model: Any, data: ZeroShotDataset, constant: float = 0.0
     own = model.similarities(X)
     F = joint.scores(table.vectors, X)
     np.testing.assert_allclose(F, own + constant, rtol=0, atol=1e-6)
-    np.testing.assert_array_equal(model.classes_[joint.predict(table.vectors, X)], model.predict(X))
+    np.testing.assert_array_equal(model.classes_[F.argmax(axis=1)], model.predict(X))
     assert np.ptp(own) > 0.1, "scores that are all the same would prove nothing"
 
 
@@ -124,20 +124,19 @@ def test_latent_embedding(n_maps: int, data: ZeroShotDataset) -> None:
     )
     check(joint, model, data, -2 * np.log(K))
     if K > 1:
-        chosen = joint.maximise(data.classes.vectors, data.X[::7]).source.reshape(-1, K, 30)
-        assert (np.abs(chosen).sum(axis=2) > 0).any(axis=0).sum() > 1, "one map wins every pair"
+        S, X = model.class_scaling_(data.classes.vectors), model.scaling_(data.X[::7])
+        by_map = [X @ V @ S.T for V in np.split(model.weights_, K, axis=1)]
+        assert len(np.unique(np.argmax(by_map, axis=0))) > 1, "one map wins every pair"
 
 
-def dictionaries(latent: LatentModel) -> tuple[DictionaryTerm, DictionaryTerm, Bilinear]:
+def dictionaries(latent: LatentModel) -> tuple[Dictionary, Dictionary, Hinge]:
     """The terms that JLSE is made of, in the space of scaled rows and descriptions, in units of
     the weight of log p_W."""
     weight = latent.positive_weight
     return (
-        DictionaryTerm(
-            latent.B, latent.source_shrink / weight, latent.source_fit / weight, "simplex"
-        ),
-        DictionaryTerm(latent.D, latent.target_shrink / weight, latent.target_fit / weight),
-        Bilinear(latent.W, loss="hinge", link="saturating"),
+        Dictionary(latent.B, latent.source_shrink / weight, latent.source_fit / weight, "simplex"),
+        Dictionary(latent.D, latent.target_shrink / weight, latent.target_fit / weight),
+        Hinge(latent.W),
     )
 
 
@@ -147,8 +146,8 @@ def test_joint_latent_similarity_embedding_with_fixed_codes(data: ZeroShotDatase
     model.latent_ = latent = replace(model.latent_, link="margin")
     source, target, _ = dictionaries(latent)
     joint = Joint(
-        PointMass(lambda s: source.best(latent.spaces.descriptions(s), None, 0)),
-        PointMass(lambda x: target.best(latent.spaces.rows(x), None, 0)),
+        PointMass(lambda s: source.best(latent.spaces.descriptions(s))),
+        PointMass(lambda x: target.best(latent.spaces.rows(x))),
         Bilinear(latent.W),
     )
     check(joint, model, data)
@@ -161,8 +160,8 @@ def test_joint_latent_similarity_embedding_with_codes_a_pair(data: ZeroShotDatas
     X, y = data.unseen_set()
     S = model.latent_.describe(data.classes.select(model.classes_).vectors)
     rows = model.latent_.spaces.features(X)
-    found = Joint(source, target, similarity, tol=1e-8).maximise(S, rows)
-    own = target.log_p(rows, target.best(rows, None, 0), 0)[:, None]
+    found = maximise(source, target, similarity, S, rows, tol=1e-8)
+    own = target.log_p(rows, target.best(rows))[:, None]
     # The tie-breaker is no part of F.
     fixed = (
         np.minimum(model.similarities(X), -model.latent_.source_cost(S, model.transform_classes()))

@@ -21,20 +21,14 @@ signs = arrays(np.int8, (5, 4), elements=st.sampled_from([-1, 0, 1])).filter(
 GOOD = np.array([[1, -1, 0], [0, 1, -1], [-1, 0, 0], [1, 1, -1]])
 
 
-def as_list(Y: np.ndarray) -> list[tuple[int, int, int]]:
-    return [(i, j, int(Y[j, i])) for j, i in np.argwhere(Y != 0).tolist()]
-
-
 @settings(max_examples=50, deadline=None)
 @given(Y=signs)
-def test_array_sparse_and_list_are_one(Y: np.ndarray) -> None:
+def test_array_and_sparse_are_one(Y: np.ndarray) -> None:
     for form in (
         Y,
         Y.astype(float),
         scipy.sparse.csr_array(Y),
         scipy.sparse.coo_matrix(Y),
-        as_list(Y),
-        as_list(Y)[::-1],
     ):
         found = pair_labels(form, 5, 4)
         assert found.dtype == np.int8
@@ -44,13 +38,11 @@ def test_array_sparse_and_list_are_one(Y: np.ndarray) -> None:
 @settings(max_examples=50, deadline=None)
 @given(Y=signs, weights=arrays(np.float64, (5, 4), elements=st.floats(0.125, 8)))
 def test_weights_multiply_signs_in_every_form(Y: np.ndarray, weights: np.ndarray) -> None:
-    of_list = [weights[j, i] for i, j, _ in as_list(Y)]
     sparse = scipy.sparse.csr_array(Y)
     forms = [
         (Y, weights),
         (sparse, weights),
         (sparse, scipy.sparse.csc_array(weights)),
-        (as_list(Y), of_list),
     ]
     for form, w in forms:
         np.testing.assert_allclose(pair_labels(form, 5, 4, w), Y * weights)
@@ -58,10 +50,8 @@ def test_weights_multiply_signs_in_every_form(Y: np.ndarray, weights: np.ndarray
 
 
 def test_a_pair_given_n_times_weighs_n() -> None:
-    once = as_list(GOOD)
     expected = GOOD.astype(float)
     expected[0, 0] = 3
-    np.testing.assert_array_equal(pair_labels([*once, once[0], once[0]], 4, 3), expected)
     coo = scipy.sparse.coo_array(GOOD)
     again = scipy.sparse.coo_array(
         (np.append(coo.data, [1, 1]), (np.append(coo.row, [0, 0]), np.append(coo.col, [0, 0]))),
@@ -76,13 +66,17 @@ def test_stored_zeros_are_unknown() -> None:
     expected = GOOD.copy()
     expected[0, 0] = 0
     np.testing.assert_array_equal(pair_labels(sparse, 4, 3), expected)
-    np.testing.assert_array_equal(pair_labels([*as_list(expected), (0, 0, 0)], 4, 3), expected)
 
 
 def changed(value: Any) -> np.ndarray:
     Y = GOOD.astype(float)
     Y[2, 1] = value
     return Y
+
+
+def twice(*labels: int) -> Any:
+    """A sparse matrix that stores the first pair more than once."""
+    return scipy.sparse.coo_array((labels, ([0] * len(labels), [0] * len(labels))), shape=(4, 3))
 
 
 @pytest.mark.parametrize(
@@ -96,19 +90,11 @@ def changed(value: Any) -> np.ndarray:
         (np.ones((5, 5)), r"there are 4 targets \(rows of X\) and 3 sources"),
         (GOOD.ravel(), r"shape \(12,\)"),
         (np.array([["a"] * 3] * 4), "Y holds <U1 values"),
-        ([(3, 0, 1)], "names source 3, but there are 3 sources, counted from 0"),
-        ([(0, 0, 1), (0, 4, 1)], r"pair 1 of the list, \(0, 4, 1\), names target 4"),
-        ([(-1, 0, 1)], "names source -1"),
-        ([(0.5, 0, 1)], "names source 0.5"),
-        ([(0, 0, 2)], r"pair 0 of the list, \(0, 0, 2\), holds 2"),
-        ([(0, 0)], r"entry 0 of the list of pairs is \(0, 0\)"),
-        ([*GOOD.tolist()[:1], [1, 2, 3, 4]], "entry 1 .* give a matrix of labels as an array"),
-        ([(0, 0, 1), (1, 1, -1), (0, 0, -1)], "source 0 and target 0 is given both as"),
         (np.abs(GOOD), r"no pair has the label -1.*2 \* Y - 1"),
         (-np.abs(GOOD), r"no pair has the label \+1"),
         (GOOD == 1, r"2 \* Y - 1"),
         (np.zeros((4, 3)), "no pair has a label"),
-        ([], "no pair has a label"),
+        (twice(1, -1), "source 0 and target 0 is given both as"),
     ],
 )
 def test_bad_labels_are_named(Y: Any, message: str) -> None:
@@ -130,11 +116,6 @@ def test_bad_weights_are_named(weights: Any, message: str) -> None:
         pair_labels(GOOD, 4, 3, weights)
 
 
-def test_weights_of_a_list_are_counted() -> None:
-    with pytest.raises(InputError, match="weights have shape"):
-        pair_labels(as_list(GOOD), 4, 3, [1.0, 2.0])
-
-
 # -- names ----------------------------------------------------------------------------------------
 
 SOURCES, TARGETS = ["aspirin", "caffeine", "insulin"], ["p1", "p2", "p3", "p4"]
@@ -153,15 +134,6 @@ def test_a_frame_is_matched_by_name() -> None:
     # One that only counts is taken as it lies.
     np.testing.assert_array_equal(named(pd.DataFrame(GOOD)), GOOD)
     np.testing.assert_array_equal(pair_labels(turned, 4, 3), turned)
-
-
-def test_a_list_may_name_its_sources() -> None:
-    by_name = [(SOURCES[i], j, y) for i, j, y in as_list(GOOD)]
-    np.testing.assert_array_equal(named(by_name), GOOD)
-    with pytest.raises(InputError, match=r"pair 0 .* source 'asprin', which is not known; nearest"):
-        named([("asprin", 0, 1)])
-    with pytest.raises(InputError, match="the sources have no names"):
-        pair_labels([("aspirin", 0, 1)], 4, 3)
 
 
 @pytest.mark.parametrize(

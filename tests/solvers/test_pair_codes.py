@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.oracles import qp
+from tests.oracles.general import Dictionary, Hinge, maximise
 from tests.oracles.pair_codes import Pair, minimum
 from unseen import InputError
-from unseen.model.joint import Bilinear, DictionaryTerm, Joint
 from unseen.solvers.block import Ridge
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 
@@ -122,12 +122,10 @@ def test_equals_the_general_model_where_w_is_weak() -> None:
     problem = Problem(4, "squared_hinge", 0.3)
     problem.Y[:], problem.omega[:] = 1, 1.0
     block, _ = problem.solved()
-    joint = Joint(
-        DictionaryTerm(problem.B, *LAMBDAS[:2], "simplex"),
-        DictionaryTerm(problem.D, *LAMBDAS[2:]),
-        Bilinear(problem.W, problem.b, loss="squared_hinge", link="saturating"),
-    )
-    expected = joint.scores(problem.S, problem.X)
+    source = Dictionary(problem.B, *LAMBDAS[:2], "simplex")
+    target = Dictionary(problem.D, *LAMBDAS[2:])
+    similarity = Hinge(problem.W, problem.b, "squared_hinge")
+    expected = maximise(source, target, similarity, problem.S, problem.X).value
     for j, i in np.ndindex(4, 3):
         assert -reported(problem, block, j, i) == pytest.approx(expected[j, i], abs=1e-7)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.svm import LinearSVC
 from tests.oracles.pairs import explicit_pairs, loss_value, similarity_minimum
 from tests.solvers.problems import Problem, random_problem, seeds, signed_problem
 from unseen.pairs.loss import Omega, Pairs
-from unseen.solvers.ascent import ascend_rows
 from unseen.solvers.block import Effort, Solution
 from unseen.solvers.similarity import fit_similarity
 
@@ -136,27 +134,3 @@ def test_warm_start_is_never_worse_and_saves_epochs() -> None:
         hasty = fit_similarity(Zs, moved, pairs, 1e-4, Effort(0.0, 1), again.state)
     assert hasty.status == "stopped short"
     assert hasty.objective <= again.objective * (1 + 1e-12)
-
-
-def test_lambda_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="λ_W must be positive"):
-        fit_similarity(np.eye(2), np.ones((3, 1)), Pairs.negative(3, 2, 1.0), 0.0)
-
-
-def test_row_blocks_on_a_memory_map_reach_the_same_minimum(tmp_path: Path) -> None:
-    """The ascent alone, driven block by block of rows."""
-    rng = np.random.default_rng(2)
-    C, N, lambda_W = 7, 210, 1e-2
-    Zs, pairs = rng.dirichlet(np.ones(5), C), Pairs.weighted(rng.integers(0, C, N), C, "balanced")
-    np.save(tmp_path / "Zt.npy", rng.standard_normal((N, 6)))
-    Zt = np.load(tmp_path / "Zt.npy", mmap_mode="r")
-    A, gaps, P, gram = np.zeros((N, C)), np.zeros(N), np.zeros((6, C)), Zs @ Zs.T
-    for _ in range(200):
-        for rows in (slice(0, 100), slice(100, 150), slice(150, N)):
-            part, order = np.array(Zt[rows]), rng.permutation(rows.stop - rows.start)
-            ascend_rows(part, pairs[rows], order, A[rows], P, gram, lambda_W, gaps[rows], 16, 2)
-    W = Zs.T @ A.T @ Zt / lambda_W
-    np.testing.assert_allclose(P, (Zs @ W).T, atol=1e-8)
-    loss = pairs.row_losses(Zt @ P).sum()
-    whole = fit_similarity(Zs, np.array(Zt), pairs, lambda_W, Effort(1e-6))
-    assert loss + 0.5 * lambda_W * np.sum(W**2) == pytest.approx(whole.objective, rel=1e-4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -46,7 +45,5 @@ def test_points_of_the_simplex_stay_and_offsets_do_not_matter() -> None:
     np.testing.assert_allclose(project_simplex(np.ones((2, 4))), 0.25)
 
 
-def test_float32_stays_float32_and_bad_shapes_are_refused() -> None:
+def test_float32_stays_float32() -> None:
     assert project_simplex(np.zeros((3, 2), np.float32)).dtype == np.float32
-    with pytest.raises(ValueError, match="at least one column"):
-        project_simplex(np.zeros((3, 0)))

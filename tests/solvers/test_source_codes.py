@@ -135,10 +135,3 @@ def test_float32_warm_start_and_stopping_short() -> None:
     with pytest.warns(ConvergenceWarning, match="source-code"):
         hasty = solve(good.state._replace(**zeros), Effort(1e-9, 1))
     assert hasty.objective <= good.objective * (1 + 1e-6)
-
-
-def test_refusals_say_what_is_wrong() -> None:
-    with pytest.raises(ValueError, match="set of the source codes"):
-        fit_source_codes(np.eye(2), Ridge(np.eye(2), 1.0, 1.0), "ball")
-    with pytest.raises(ValueError, match="need λ1, λ2 >= 0"):
-        Ridge(np.eye(2), -1.0, 1.0)

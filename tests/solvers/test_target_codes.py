@@ -29,8 +29,9 @@ class TargetProblem(Problem):
 
     def solve(self, effort: Effort = Effort(1e-6, 200000), state: Any = None) -> Solution:  # noqa: B008
         solver = TargetSolver(self.ridge(1 / len(self.X)), self.Q, self.b, effort)
-        x_sq = np.sum(self.X**2, axis=1)
-        return solver.solve(self.X @ self.D, self.pairs, x_sq=x_sq, state=state)
+        found = solver.solve(self.X @ self.D, self.pairs, state)
+        constant = 0.5 * self.lambdas[1] * np.sum(self.X**2) / len(self.X)
+        return replace(found, objective=found.objective + constant)
 
     def value_at(self, Z: np.ndarray) -> float:
         (Y, omega), (l1, l2) = explicit_pairs(self.pairs), self.lambdas

@@ -17,8 +17,8 @@ from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaling, RowScaling
 from unseen.solvers.block import Effort
+from unseen.solvers.dictionary import initial_source_dictionary, initial_target_dictionary
 from unseen.training.alternating import Data, Training
-from unseen.training.initialize import source_dictionary, target_dictionary
 
 
 def start(
@@ -56,8 +56,8 @@ def start(
             labels = (labels * rng.uniform(0.2, 3, labels.shape)).astype(dtype)
     pairs = Pairs.weighted(labels, 6, 3.0, loss)
     lambdas = Lambdas(0.2, 0.5, 0.2, target_fit, penalty)
-    B = source_dictionary(S, n_atoms, 0)
-    D = target_dictionary(rows, 5, 0)
+    B = initial_source_dictionary(S, n_atoms, 0)
+    D = initial_target_dictionary(rows, 5, 0)
     training = Training(Data(S, rows, pairs), lambdas, Effort(tol), B, D)
     training.fit_similarity()
     return training
@@ -137,8 +137,8 @@ def test_no_round_raises_the_objective_on_other_problems(
 ) -> None:
     training = start("hinge", seed=seed, target_fit=target_fit, n_atoms=n_atoms)
     values = [brute_force(training)]
-    for _ in range(3):
-        training.run_round()
+    for n_rounds in (1, 2, 3):
+        training.run(n_rounds)
         values.append(brute_force(training))
     assert (np.diff(values) <= 1e-6 * values[0]).all(), values
 
@@ -153,7 +153,6 @@ def test_initial_codes_of_rows_are_ridge_regression() -> None:
 def test_no_rounds_leave_the_initial_codes() -> None:
     training, fresh = start(), start()
     training.run(0)
-    assert training.n_rounds == 0
     assert len(training.history) == 1
     for found, expected in zip(training.codes, fresh.codes, strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -164,7 +163,7 @@ def test_tol_stops_when_the_objective_hardly_falls() -> None:
     free.run(12)
     short.run(12, tol=0.02)
     shorter.run(12, tol=0.9)
-    assert shorter.n_rounds == 1 < short.n_rounds < free.n_rounds
+    assert len(shorter.history) == 2 < len(short.history) < len(free.history)
     totals = np.array([parts.total for parts in short.history])
     falls = -np.diff(totals) / totals[:-1]
     assert (falls[:-1] > 0.02).all()
@@ -174,8 +173,8 @@ def test_tol_stops_when_the_objective_hardly_falls() -> None:
 def test_rounds_one_by_one_equal_rounds_at_once() -> None:
     once, single = start(), start()
     once.run(2)
-    single.run_round()
-    single.run_round()
+    single.run(1)
+    single.run(2)
     for found, expected in zip(single.codes, once.codes, strict=True):
         np.testing.assert_array_equal(found, expected)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from unseen.training.lbfgs import lbfgs
+from unseen.training.logistic import lbfgs
 
 START = np.array([[-1.2, 1.0], [0.7, -0.4]])
 

@@ -15,7 +15,7 @@ from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaling
 from unseen.storage.checkpoint import Steps
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 from unseen.training.minibatch import (
     Problem,
     Schedule,

@@ -21,7 +21,7 @@ from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
-from unseen.support.progress import tell
+from unseen.support.work import tell
 from unseen.training.minibatch import own_order
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")

@@ -22,9 +22,9 @@ from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, at_least
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 from unseen.training.alternating import Algorithm2, Data
-from unseen.training.initialize import begin
+from unseen.training.alternating import begin
 from unseen.training.pairwise import Algorithm1
 
 TESTING = (Algorithm4, Algorithm3, DataFit)
@@ -141,7 +141,7 @@ class JLSE(PairMatching):
             algorithm.run(training, checkpoint)
         self.latent_ = training.model(spaces, self._link if labels.ndim == 1 else "margin")
         self.history_ = np.array([[*parts, parts.total] for parts in training.history])
-        self.n_iter_ = training.n_rounds
+        self.n_iter_ = len(training.history) - 1
         self._kept = {}
 
     # -- test time ------------------------------------------------------------------------------

@@ -57,12 +57,11 @@ class PairMatching(ResumableClassifier):
         S : C x d_s source vectors; or a class table (a mapping, a DataFrame), whose names then
             serve in `predict`, `rank`, `reveal` and `explain`.
         X : N x d_t target vectors. One without a known pair still takes part in the data fit.
-        Y : +1 for a match, -1 for none, 0 for unknown: an N x C array, targets down; a sparse
-            matrix of that shape, in which only stored entries are known; or a list of (source,
-            target, label), the first two counted from 0. Where sources or targets have names
-            (S a table, X a DataFrame), a DataFrame of labels is matched with them by name, and
-            the list may name sources.
-        weights : of the pairs, in the form of Y. `positive_weight` comes on top of them.
+        Y : +1 for a match, -1 for none, 0 for unknown: an N x C array, targets down, or a sparse
+            matrix of that shape, in which only stored entries are known. Where sources or targets
+            have names (S a table, X a DataFrame), a DataFrame of labels is matched with them by
+            name.
+        weights : of the pairs, N x C. `positive_weight` comes on top of them.
         disjoint : no source met later matches a target of training, and no target met later a
             source of training, as with people in re-identification. Only then are later ones
             embedded by Algorithm 4, whose premise this is, and scored by the decision chosen;
@@ -222,13 +221,13 @@ def cold_scores(
     model: Any, S: np.ndarray, X: Any, signs: np.ndarray, split: PairSplit, **how: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Labels and scores of the pairs to test on, by a copy of a model trained on the others."""
-    known = signs[np.ix_(split.train_targets, split.train_sources)]
+    known = signs[split.train]
     if known.dtype != np.int8:
         how["weights"] = np.abs(known)
     copy: Any = clone(model)
     copy.fit_pairs(S[split.train_sources], X[split.train_targets], np.sign(known), **how)
     scores = copy.score_pairs(S[split.test_sources], X[split.test_targets])
-    return signs[np.ix_(split.test_targets, split.test_sources)], scores
+    return signs[split.test], scores
 
 
 def _keys(table: ClassTable) -> list[bytes]:

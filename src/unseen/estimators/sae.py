@@ -16,7 +16,7 @@ from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import RowScaling
 from unseen.support.parameters import POSITIVE, Choice
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 from unseen.training.logistic import moments, narrow_rows
 
 

@@ -223,7 +223,7 @@ class ColdStart:
 def evaluate_pairs(model: Any, S: Any, X: Any, Y: Any) -> PairEvaluation:
     """Test a fitted model on labelled pairs that took no part in its training.
 
-    S, X and Y as in `fit_pairs`: Y is N x C, sparse, or a list of (source, target, label).
+    S, X and Y as in `fit_pairs`: Y is N x C, sparse or not.
     """
     return PairEvaluation.of(labels_of_pairs(S, X, Y), model.score_pairs(S, X))
 

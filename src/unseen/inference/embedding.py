@@ -7,7 +7,7 @@ seen class: all their pairs with training data are negative.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints
 from unseen.support.registry import register
-from unseen.support.threads import threads_for
+from unseen.support.work import threads_for
 
 # Rows from which quantiles of scores are taken.
 SAMPLE = 3000
@@ -83,17 +83,14 @@ class AwayScorer(Scorer):
 
     def embed_classes(self, S: np.ndarray) -> np.ndarray:
         model = self.model
+        ridge = model.source_ridge(self.source_fit, 1.0 / len(model.Zs))
+        pairs, squares = self._pairs(len(model.Zt), len(S)), np.square(S, dtype=np.float64)
+        options: dict[str, Any] = {"bias": model.away_bias, "effort": self._effort}
+        options["s_sq"] = squares.sum(axis=1)
         with threads_for(model.Zt.size * len(S)):
-            return fit_source_codes_with_pairs(
-                S @ model.B,
-                model.source_ridge(self.source_fit, 1.0 / len(model.Zs)),
-                model.Zt @ model.W.T,
-                self._pairs(len(model.Zt), len(S)),
-                model.source_set,
-                bias=model.away_bias,
-                s_sq=np.sum(np.square(S, dtype=np.float64), axis=1),
-                effort=self._effort,
-            ).value
+            SB, F = S @ model.B, model.Zt @ model.W.T
+            found = fit_source_codes_with_pairs(SB, ridge, F, pairs, model.source_set, **options)
+        return found.value
 
     @cached_property
     def _rows(self) -> TargetSolver:

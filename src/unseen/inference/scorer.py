@@ -1,6 +1,4 @@
-"""A trained model at test time: how classes and rows are embedded, and what a pair scores by the
-two decision functions of the paper.
-"""
+"""A trained model at test time: codes of classes and rows, and the paper's two decisions."""
 
 from __future__ import annotations
 

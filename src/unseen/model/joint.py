@@ -2,275 +2,118 @@
 
     F(x_s, x_t) = max over z_s, z_t of log p_B(z_s | x_s) + log p_D(z_t | x_t) + log p_W(z_s, z_t)
 
-(Eq. gen_sim of the paper, for a pair of the same class.) A member of the family is two terms for
-the codes and a similarity between them. In the arrays below the last axis holds a vector; the two
-before it run over rows and classes and are 1 where something is the same for all of them.
+(Eq. gen_sim of the paper, for a pair of the same class.) A member of the family is a term for the
+codes of classes, one for the codes of rows, and a similarity between codes. Here the terms leave no
+choice of codes, or a choice of a few; where codes move with what they are compared with, Algorithm
+3 finds F (`unseen.inference.pairwise`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.model.objective import log_p_W, minus_log_p
-from unseen.pairs.loss import is_squared, pair_loss
 from unseen.rows.blocks import row_blocks
-from unseen.solvers.block import Ridge
-from unseen.solvers.source_codes import SETS, fit_source_codes
 
-_MOST_ROUNDS = 200
-_MOST_HALVINGS = 100
+Embedding = Callable[[np.ndarray], np.ndarray]
 
 
-class Term:
-    """log p(z | x), for the source or for the target domain.
+class PointMasses:
+    """A mixture of K point masses: the code is one of K embeddings of the input.
 
-    It may have several components, of which each has codes of its own; `is_fixed` says that a
-    component has one code for an input, whatever it is compared with.
-    """
-
-    n_components = 1
-    is_fixed = False
-
-    def best(self, x: np.ndarray, pull: np.ndarray | None, component: int) -> np.ndarray:
-        """argmax over codes z of the component of log p(z | x) + <pull, z>; no pull is zero."""
-        raise TypeError(f"{type(self).__name__} must define best")
-
-    def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
-        """log p(z | x), one value per vector."""
-        raise TypeError(f"{type(self).__name__} must define log_p")
-
-
-class DictionaryTerm(Term):
-    """The term of supervised dictionary learning (Eq. pb and pd).
-
-        log p(z | x) = -λ1/2 |z|² - λ2/2 |x - A z|²
+        log p(z | x) = log π_k  if z = φ_k(x),   -∞ for every other z
 
     Parameters
     ----------
-    atoms : A, d x h: B or D.
-    shrink, fit : λ1 and λ2.
-    code_set : "free", "affine" (summing to one) or "simplex" (and not negative).
+    embeddings : the K functions φ_k, each from inputs (n x d) to codes (n x h).
+    log_weights : log π_k; all are -log K if not given.
     """
 
     def __init__(
-        self, atoms: np.ndarray, shrink: float, fit: float, code_set: str = "free"
+        self, embeddings: Sequence[Embedding], log_weights: Sequence[float] | None = None
     ) -> None:
-        if code_set not in SETS:
-            raise InputError(f"code_set must be one of {SETS}, not {code_set!r}")
-        if not (shrink >= 0 and fit > 0):
-            raise InputError(f"a dictionary needs shrink >= 0 and fit > 0, not {shrink} and {fit}")
-        self.atoms, self.shrink, self.fit, self.code_set = atoms, shrink, fit, code_set
-        self._ridge = Ridge(atoms.T @ atoms, shrink, fit)
+        if not embeddings:
+            raise InputError("a mixture needs at least one embedding")
+        self.embeddings, n, weights = list(embeddings), len(embeddings), log_weights
+        self.log_weights = [-float(np.log(n))] * n if weights is None else list(weights)
+        if len(self.log_weights) != n:
+            raise InputError(f"{n} embeddings, but {len(self.log_weights)} logarithms of weights")
 
-    def best(self, x: np.ndarray, pull: np.ndarray | None, component: int) -> np.ndarray:
-        # A pull is a change of the data: λ2 A'x + pull = λ2 (A'x + pull / λ2).
-        target = x @ self.atoms
-        if pull is not None:
-            target = target + pull / self.fit
-        flat = target.reshape(-1, target.shape[-1])
-        return fit_source_codes(flat, self._ridge, self.code_set).value.reshape(target.shape)
 
-    def log_p(self, x: np.ndarray, z: np.ndarray, component: int) -> np.ndarray:
-        return -minus_log_p(x, z, self.atoms, self.shrink, self.fit)
+class PointMass(PointMasses):
+    """All mass on one embedding: log p(z | x) is 0 if z = φ(x), -∞ for every other z.
+
+    `log_weight` in place of 0 moves every score by the same number.
+    """
+
+    def __init__(self, embedding: Embedding, log_weight: float = 0.0) -> None:
+        super().__init__([embedding], [log_weight])
+
+
+def in_blocks(embedding: Embedding, n_blocks: int) -> list[Embedding]:
+    """K embeddings, the k-th of which puts φ(x) in block k of a code of K blocks, zeros elsewhere.
+
+    The functions π_i and τ_j of the paper, for similarities whose W is block-diagonal.
+    """
+
+    def placed(x: np.ndarray, block: int) -> np.ndarray:
+        return np.kron(np.eye(n_blocks, dtype=x.dtype)[block], embedding(x))
+
+    return [partial(placed, block=block) for block in range(n_blocks)]
 
 
 class Similarity:
-    """log p_W(z_s, z_t) of a pair of codes.
-
-    Where a term lets codes move, `best_source` and `best_target` are needed too: they get a
-    function from a pull to the best code under that term, and return the best code under the sum
-    of that term and this one.
-    """
+    """log p_W(z_s, z_t) of pairs of codes."""
 
     def log_p(self, z_s: np.ndarray, z_t: np.ndarray) -> np.ndarray:
+        """The last axis of both holds a code; the others broadcast to rows x classes."""
         raise TypeError(f"{type(self).__name__} must define log_p")
 
     def allows(self, source: int, target: int) -> bool:
         """Δ of the paper: may codes of these components go together?"""
         return True
 
-    def best_source(self, respond: Callable, z_t: np.ndarray) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} works with fixed codes only")
-
-    def best_target(self, respond: Callable, z_s: np.ndarray) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} works with fixed codes only")
-
 
 class Bilinear(Similarity):
-    """log p_W = s for s = z_s' W z_t + b, or a link of it that saturates.
+    """log p_W = z_s' W z_t + b, W being h_s x h_t.
 
-    Parameters
-    ----------
-    W : h_s x h_t.
-    bias : b.
-    loss, link : as in `unseen.model.objective.log_p_W`. "margin" has no upper bound, so neither has
-        F where codes of both sides move.
     same_component : let only component k of one side go with component k of the other.
     """
 
-    def __init__(
-        self,
-        W: np.ndarray,
-        bias: float = 0.0,
-        *,
-        loss: str = "hinge",
-        link: str = "margin",
-        same_component: bool = False,
-    ) -> None:
-        self.W, self.bias, self.loss, self.link = W, bias, loss, link
-        self.same_component = same_component
+    def __init__(self, W: np.ndarray, bias: float = 0.0, same_component: bool = False) -> None:
+        self.W, self.bias, self.same_component = W, bias, same_component
 
     def log_p(self, z_s: np.ndarray, z_t: np.ndarray) -> np.ndarray:
-        s = _inner(z_s, z_t @ self.W.T) + self.bias
-        # What `log_p_W` breaks ties by is for decisions: F is the largest of the loss alone.
-        return -pair_loss(s, self.loss) if self.link == "saturating" else log_p_W(s, self.loss)
+        return np.einsum("...h,...h->...", z_s, z_t @ self.W.T) + self.bias
 
     def allows(self, source: int, target: int) -> bool:
         return source == target or not self.same_component
 
-    def best_source(self, respond: Callable, z_t: np.ndarray) -> np.ndarray:
-        return self._best(respond, z_t @ self.W.T)
-
-    def best_target(self, respond: Callable, z_s: np.ndarray) -> np.ndarray:
-        return self._best(respond, z_s @ self.W)
-
-    def _best(self, respond: Callable, pull: np.ndarray) -> np.ndarray:
-        """The code z(α) = respond(α · pull) whose α is the slope of the link at s(z(α)).
-
-        s(z(α)) rises with α and the slope of the link falls with s, so there is one such α. On
-        free and affine codes s is linear in α and the first chord hits it.
-        """
-        squared = is_squared(self.loss)
-        if self.link == "margin":
-            return respond((2.0 if squared else 1.0) * pull)
-
-        def gap(alpha: np.ndarray) -> np.ndarray:
-            """s(z(α)) minus the s at which the link has slope α."""
-            s = _inner(respond(alpha[..., None] * pull), pull) + self.bias
-            return s - (1 - alpha / 2 if squared else 1.0)
-
-        at_zero = gap(np.zeros(pull.shape[:-1]))
-        most = np.maximum(-2 * at_zero, 0) if squared else np.ones_like(at_zero)
-        return respond(_root(gap, at_zero, most)[..., None] * pull)
-
-
-class Maximum(NamedTuple):
-    """F of every pair (N x C), and the codes it is reached at (N x C x h)."""
-
-    value: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-
 
 class Joint:
-    """A member of the family: F from its three terms.
+    """A member of the family: F from log p_B, log p_D and log p_W."""
 
-    Codes that move are found by alternating maximisation from the best codes without the
-    similarity (Algorithm 3), for every allowed pair of components; with fixed codes F is exact.
-    It ends where neither code alone can climb: a local maximum, or the knee of the plain hinge.
-
-    Parameters
-    ----------
-    source, target : log p_B and log p_D.
-    similarity : log p_W.
-    tol : stop when a round lifts no pair by more than this.
-    """
-
-    def __init__(
-        self, source: Term, target: Term, similarity: Similarity, tol: float = 1e-10
-    ) -> None:
-        self.source, self.target, self.similarity, self.tol = source, target, similarity, tol
+    def __init__(self, source: PointMasses, target: PointMasses, similarity: Similarity) -> None:
+        self.source, self.target, self.similarity = source, target, similarity
 
     def scores(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
         """F of every row of X (N x d_t) with every description of S (C x d_s), N x C."""
-        return np.concatenate([m.value for m in self._blocks(S, X)])
+        blocks = row_blocks(len(X), 8 * len(S) * (S.shape[1] + X.shape[1]))
+        return np.concatenate([self._maximum(S, X[rows]) for rows in blocks])
 
-    def predict(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The number of the best description for each row."""
-        return self.scores(S, X).argmax(axis=1)
-
-    def maximise(self, S: np.ndarray, X: np.ndarray) -> Maximum:
-        """F of every pair with the codes it is reached at."""
-        return Maximum(*(np.concatenate(parts) for parts in zip(*self._blocks(S, X), strict=True)))
-
-    def _blocks(self, S: np.ndarray, X: np.ndarray) -> Iterator[Maximum]:
-        for rows in row_blocks(len(X), 8 * len(S) * (S.shape[1] + X.shape[1])):
-            yield self._maximum(S[None], X[rows][:, None])
-
-    def _maximum(self, x_s: np.ndarray, x_t: np.ndarray) -> Maximum:
-        best = None
-        for j in range(self.source.n_components):
-            for i in range(self.target.n_components):
-                if self.similarity.allows(j, i):
-                    found = self._of_components(x_s, x_t, j, i)
-                    best = found if best is None else _better(best, found)
-        if best is None:
+    def _maximum(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
+        source, target = self.source, self.target
+        components = product(range(len(source.embeddings)), range(len(target.embeddings)))
+        found = []
+        for j, i in components:
+            if self.similarity.allows(j, i):
+                z_s, z_t = source.embeddings[j](S)[None], target.embeddings[i](X)[:, None]
+                weight = source.log_weights[j] + target.log_weights[i]
+                found.append(weight + self.similarity.log_p(z_s, z_t))
+        if not found:
             raise InputError("the similarity allows no pair of components")
-        return best
-
-    def _of_components(self, x_s: np.ndarray, x_t: np.ndarray, j: int, i: int) -> Maximum:
-        z_s, z_t = self.source.best(x_s, None, j), self.target.best(x_t, None, i)
-        value = self._value(x_s, x_t, z_s, z_t, j, i)
-        for _ in range(0 if self.source.is_fixed and self.target.is_fixed else _MOST_ROUNDS):
-            z_s = self.similarity.best_source(lambda pull: self.source.best(x_s, pull, j), z_t)
-            z_t = self.similarity.best_target(lambda pull: self.target.best(x_t, pull, i), z_s)
-            before, value = value, self._value(x_s, x_t, z_s, z_t, j, i)
-            if (value - before).max() <= self.tol:
-                break
-        shape = value.shape
-        return Maximum(
-            value,
-            np.broadcast_to(z_s, (*shape, z_s.shape[-1])),
-            np.broadcast_to(z_t, (*shape, z_t.shape[-1])),
-        )
-
-    def _value(
-        self, x_s: np.ndarray, x_t: np.ndarray, z_s: np.ndarray, z_t: np.ndarray, j: int, i: int
-    ) -> np.ndarray:
-        own = self.source.log_p(x_s, z_s, j) + self.target.log_p(x_t, z_t, i)
-        return own + self.similarity.log_p(z_s, z_t)
-
-
-def _better(a: Maximum, b: Maximum) -> Maximum:
-    """Pair by pair the higher of two maxima."""
-    is_b = b.value > a.value
-    return Maximum(
-        np.where(is_b, b.value, a.value),
-        np.where(is_b[..., None], b.source, a.source),
-        np.where(is_b[..., None], b.target, a.target),
-    )
-
-
-def _root(
-    gap: Callable[[np.ndarray], np.ndarray], at_low: np.ndarray, most: np.ndarray
-) -> np.ndarray:
-    """The α in [0, most] where a rising function is zero, the nearer end where it has no zero.
-
-    False position with the Illinois rule, element by element; `at_low` is the value at 0.
-    """
-    low, high = np.zeros_like(most), most
-    at_high = gap(high)
-    alpha = np.where(at_low >= 0, low, high)
-    is_open = (at_low < 0) & (at_high > 0)
-    scale = np.abs(at_low) + np.abs(at_high)
-    for _ in range(_MOST_HALVINGS):
-        if not is_open.any():
-            break
-        rise = np.where(is_open, at_high - at_low, 1)
-        alpha = np.where(is_open, low - at_low * (high - low) / rise, alpha)
-        here = gap(alpha)
-        is_below = here < 0
-        low, high = np.where(is_below, alpha, low), np.where(is_below, high, alpha)
-        # The end that stays counts for half, so that it does not stay for ever.
-        at_low = np.where(is_below, here, at_low / 2)
-        at_high = np.where(is_below, at_high / 2, here)
-        is_open &= np.abs(here) > 1e-13 * scale
-    return alpha
-
-
-def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum("...h,...h->...", a, b)
+        return np.max(found, axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import scipy.sparse
 from unseen.errors import InputError, nearest
 
 _VALUES = "labels are +1 (a match), -1 (none) and 0 (unknown)"
-_PLACES = {"columns": "column", "index": "line"}
 
 
 def pair_labels(
@@ -28,16 +28,10 @@ def pair_labels(
 
     Parameters
     ----------
-    Y : one of
-
-        - an N x C array of +1, -1 and 0 = unknown, laid out as the scores of `score_pairs`;
-        - a scipy sparse matrix of this shape: stored entries are known pairs, all others unknown;
-        - a list of (source, target, label), the first two being numbers of rows of S and X,
-          counted from 0; a source that has a name may be called by it.
-
-        A pair that is stored or listed n times counts n times.
-    weights : a weight of at least 0 for each pair, in the form of Y: N x C, or one for each entry
-        of the list.
+    Y : an N x C array of +1, -1 and 0 = unknown, laid out as the scores of `score_pairs`; or a
+        scipy sparse matrix of this shape: stored entries are known pairs, all others unknown, and a
+        pair that is stored n times counts n times.
+    weights : a weight of at least 0 for each pair, N x C, sparse or not.
     sources, targets : their names, if they have any: a DataFrame is put in their order.
 
     Returns
@@ -47,13 +41,13 @@ def pair_labels(
     shape = (n_targets, n_sources)
     Y = _in_order(Y, "Y", sources, targets)
     weights = _in_order(weights, "weights", sources, targets)
-    if isinstance(Y, (list, tuple)):
-        found = _listed(_by_number(Y, sources), weights, shape)
-    elif scipy.sparse.issparse(Y):
-        found = _stored(Y, weights, shape)
-    else:
-        return _dense(Y, weights, shape, dtype)
-    return _checked_signs(_gathered(*found, shape, dtype))
+    is_sparse = scipy.sparse.issparse(Y)
+    Y = Y.tocoo() if is_sparse else np.asarray(Y)
+    _check_shape(Y.shape, shape)
+    found = _stored(Y, dtype) if is_sparse else _as_signs(Y, lambda k: divmod(k, n_sources))
+    if weights is not None:
+        found = _checked_weights(weights, shape).astype(dtype) * found
+    return _checked_signs(found)
 
 
 def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
@@ -61,7 +55,8 @@ def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
     targets, by their names; one that only counts them stays as it is."""
     if not (hasattr(values, "columns") and hasattr(values, "reindex")):
         return values
-    for axis, names, kind in (("columns", sources, "source"), ("index", targets, "target")):
+    named = (("columns", "column", sources, "source"), ("index", "line", targets, "target"))
+    for axis, place, names, kind in named:
         given = getattr(values, axis).tolist()
         if names is None or given == list(range(len(given))):
             continue
@@ -73,112 +68,35 @@ def _in_order(values: Any, what: str, sources: Any, targets: Any) -> Any:
         for name in known:
             if times[name] != 1:
                 number = "more than one" if times[name] else "no"
-                raise InputError(f"{what} has {number} {_PLACES[axis]} for {kind} {name!r}")
+                raise InputError(f"{what} has {number} {place} for {kind} {name!r}")
         values = values.reindex(**{axis: known})
     return values
 
 
-def _by_number(pairs: Any, sources: Any) -> list[Any]:
-    """The pairs of a list with names of sources as numbers."""
-    known = (
-        {} if sources is None else {name: k for k, name in enumerate(np.asarray(sources).tolist())}
-    )
-    found = []
-    for k, entry in enumerate(pairs):
-        if len(np.shape(entry)) == 1 and len(entry) == 3 and isinstance(entry[0], str):
-            if entry[0] not in known:
-                hint = nearest(entry[0], known) if known else "; the sources have no names"
-                raise InputError(
-                    f"pair {k} of the list, {tuple(entry)!r}, is about source {entry[0]!r}, which "
-                    f"is not known{hint}; a source is called by its name, or by its row in S from 0"
-                )
-            entry = (known[entry[0]], *entry[1:])
-        found.append(entry)
-    return found
-
-
-def _dense(Y: Any, weights: Any, shape: tuple[int, int], dtype: Any) -> np.ndarray:
-    labels = np.asarray(Y)
-    _check_shape(labels.shape, shape, "Y")
-    signs = _as_signs(labels, lambda k: f"row {k // shape[1]}, column {k % shape[1]} of Y")
-    if weights is None:
-        return _checked_signs(signs)
-    return _checked_signs(_checked_weights(weights, shape).astype(dtype) * signs)
-
-
-def _stored(
-    Y: Any, weights: Any, shape: tuple[int, int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Targets, sources, signs and weights of the entries of a sparse matrix."""
-    _check_shape(Y.shape, shape, "Y")
-    entries = Y.tocoo()
-    targets, sources = entries.row.astype(np.intp), entries.col.astype(np.intp)
-    signs = _as_signs(entries.data, lambda k: f"row {targets[k]}, column {sources[k]} of Y")
-    if weights is None:
-        return targets, sources, signs, None
-    if scipy.sparse.issparse(weights):
-        _check_shape(weights.shape, shape, "weights")
-        of_pairs = np.asarray(weights.tocsr()[targets, sources]).ravel()
-        return targets, sources, signs, _checked_weights(of_pairs, targets.shape)
-    return targets, sources, signs, _checked_weights(weights, shape)[targets, sources]
-
-
-def _listed(
-    Y: Any, weights: Any, shape: tuple[int, int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Targets, sources, signs and weights of a list of (source, target, label)."""
-    for k, entry in enumerate(Y):
-        if np.shape(entry) != (3,):
-            raise InputError(
-                f"entry {k} of the list of pairs is {entry!r}, not (source, target, label); give "
-                "a matrix of labels as an array"
-            )
-    table = np.array(Y, dtype=np.float64).reshape(-1, 3)
-    for column, (name, size) in enumerate((("source", shape[1]), ("target", shape[0]))):
-        numbers = table[:, column]
-        bad = ~((numbers >= 0) & (numbers < size) & (numbers % 1 == 0))
-        if bad.any():
-            k = int(np.argmax(bad))
-            raise InputError(
-                f"pair {k} of the list, {tuple(Y[k])!r}, names {name} {numbers[k]:g}, but there "
-                f"are {size} {name}s, counted from 0; a pair is (source, target, label)"
-            )
-    signs = _as_signs(table[:, 2], lambda k: f"pair {k} of the list, {tuple(Y[k])!r},")
-    sources, targets = table[:, 0].astype(np.intp), table[:, 1].astype(np.intp)
-    own = None if weights is None else _checked_weights(weights, signs.shape)
-    return targets, sources, signs, own
-
-
-def _gathered(
-    targets: np.ndarray,
-    sources: np.ndarray,
-    signs: np.ndarray,
-    weights: np.ndarray | None,
-    shape: tuple[int, int],
-    dtype: Any,
-) -> np.ndarray:
-    """The matrix of these pairs; what comes twice adds up, what contradicts itself is refused."""
+def _stored(Y: Any, dtype: Any) -> np.ndarray:
+    """The matrix of the entries of a sparse one; what comes twice adds up, what contradicts itself
+    is refused."""
+    signs = _as_signs(Y.data, lambda k: (Y.row[k], Y.col[k]))
     known = signs != 0
-    place, signs = (targets * shape[1] + sources)[known], signs[known]
-    found = np.zeros(shape, dtype=np.int8)
-    found.ravel()[place] = signs
-    against = found.ravel()[place] != signs
+    targets, sources, signs = Y.row[known], Y.col[known], signs[known]
+    found = np.zeros(Y.shape, dtype=np.int8)
+    found[targets, sources] = signs
+    against = found[targets, sources] != signs
     if against.any():
-        target, source = divmod(int(place[np.argmax(against)]), shape[1])
+        k = int(np.argmax(against))
         raise InputError(
-            f"the pair of source {source} and target {target} is given both as +1 and as -1; keep "
-            "one of the two"
+            f"the pair of source {sources[k]} and target {targets[k]} is given both as +1 and as "
+            "-1; keep one of the two"
         )
-    repeated = weights is None and np.unique(place).size < place.size
-    if weights is None and not repeated:
+    if np.count_nonzero(found) == signs.size:
         return found
-    of_pairs = None if weights is None else weights[known]
-    mass = np.bincount(place, of_pairs, minlength=found.size).reshape(shape)
-    return mass.astype(dtype) * found
+    times = np.zeros(Y.shape, dtype)
+    np.add.at(times, (targets, sources), signs)
+    return times
 
 
-def _as_signs(labels: np.ndarray, where: Any) -> np.ndarray:
-    """Labels as int8; an error names the first that is none."""
+def _as_signs(labels: np.ndarray, place: Callable[[int], tuple[int, int]]) -> np.ndarray:
+    """Labels as int8; an error names the place of the first that is none."""
     if labels.dtype.kind == "O":
         labels = labels.astype(np.float64)
     if labels.dtype.kind not in "biuf":
@@ -186,8 +104,10 @@ def _as_signs(labels: np.ndarray, where: Any) -> np.ndarray:
     bad = ~((labels == 1) | (labels == -1) | (labels == 0))
     if bad.any():
         k = int(np.argmax(bad))
+        target, source = place(k)
         raise InputError(
-            f"{where(k)} holds {labels.ravel()[k]!s}; {_VALUES}, which also stands for NaN"
+            f"row {target}, column {source} of Y holds {labels.ravel()[k]!s}; {_VALUES}, which "
+            "also stands for NaN"
         )
     return labels.astype(np.int8)
 
@@ -213,15 +133,12 @@ def _checked_weights(weights: Any, shape: tuple[int, ...]) -> np.ndarray:
     return values
 
 
-def _check_shape(found: tuple[int, ...], shape: tuple[int, int], what: str) -> None:
+def _check_shape(found: tuple[int, ...], shape: tuple[int, int]) -> None:
     if found == shape:
         return
-    turned = (
-        f"; it lies the other way round: give {what}.T, or S and X are swapped"
-        if found == shape[::-1]
-        else ""
-    )
+    turned = "; it lies the other way round: give Y.T, or S and X are swapped"
+    turned = turned if found == shape[::-1] else ""
     raise InputError(
-        f"{what} has shape {found}, but there are {shape[0]} targets (rows of X) and {shape[1]} "
+        f"Y has shape {found}, but there are {shape[0]} targets (rows of X) and {shape[1]} "
         f"sources (rows of S), so it must be {shape}{turned}"
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -43,21 +42,6 @@ class Omega(NamedTuple):
     negative: float
 
 
-def weight_ratio(positive_weight: str | float, balanced: float = 1.0) -> float:
-    """How much a positive pair weighs in units of a negative one.
-
-    "uniform" is 1, the paper; "balanced" is what gives both kinds half of the mass.
-    """
-    known = {"uniform": 1.0, "balanced": balanced}
-    ratio: Any = known.get(str(positive_weight), positive_weight)
-    if not isinstance(ratio, Real) or isinstance(ratio, bool) or not 0 < float(ratio) < np.inf:
-        raise InputError(
-            "positive_weight must be 'uniform', 'balanced' or a positive number, "
-            f"not {positive_weight!r}"
-        )
-    return float(ratio)
-
-
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """All pairs of N rows with C classes.
@@ -78,12 +62,12 @@ class Pairs:
     loss: str = "hinge"
 
     def __post_init__(self) -> None:
-        check = _checked_signs if np.ndim(self.labels) == 2 else _checked_numbers
-        object.__setattr__(self, "labels", check(self.labels, self.n_classes))
+        y = np.asarray(self.labels)
+        kept = y.ndim == 2 and y.dtype in (np.int8, np.float32)
+        dtype = y.dtype if kept else np.int64 if y.ndim == 1 else np.float64
+        object.__setattr__(self, "labels", np.ascontiguousarray(y, dtype))
         object.__setattr__(self, "omega", Omega(*map(float, self.omega)))
         is_squared(self.loss)
-        if not min(self.omega) >= 0:
-            raise ValueError(f"weights of pairs must not be negative, got {self.omega}")
 
     @classmethod
     def weighted(
@@ -99,7 +83,8 @@ class Pairs:
             negative = -float(np.sum(labels, where=labels < 0, dtype=np.float64))
         else:
             positive, negative = float(len(labels)), float(len(labels) * (n_classes - 1))
-        ratio = weight_ratio(positive_weight, (negative or positive) / positive)
+        known: dict[Any, float] = {"uniform": 1.0, "balanced": (negative or positive) / positive}
+        ratio = float(known.get(positive_weight, positive_weight))
         mass = ratio * positive + negative
         return cls(labels, n_classes, Omega(ratio / mass, 1.0 / mass), loss)
 
@@ -135,15 +120,13 @@ class Pairs:
     def is_squared(self) -> bool:
         return self.loss == "squared_hinge"
 
-    def signed_omega(self, dtype: Any = np.float64, by_class: bool = False) -> np.ndarray:
-        """y_ij ω_ij, rows x C, or C x rows `by_class`."""
+    def signed_omega(self, dtype: Any = np.float64) -> np.ndarray:
+        """y_ij ω_ij, rows x C."""
         y, omega = self.labels, self.omega
         if y.ndim == 2:
-            V = np.where(y > 0, omega.positive, omega.negative) * y
-            return (V.T if by_class else V).astype(dtype, order="C", copy=False)
-        shape = (self.n_classes, len(y)) if by_class else (len(y), self.n_classes)
-        V, own = np.full(shape, -omega.negative, dtype), np.flatnonzero(y >= 0)
-        V[(y[own], own) if by_class else (own, y[own])] = omega.positive
+            return (np.where(y > 0, omega.positive, omega.negative) * y).astype(dtype, copy=False)
+        V, own = np.full((len(y), self.n_classes), -omega.negative, dtype), np.flatnonzero(y >= 0)
+        V[own, y[own]] = omega.positive
         return V
 
     def row_losses(self, S: np.ndarray) -> np.ndarray:
@@ -215,25 +198,3 @@ class Pairs:
             if self.is_squared:
                 V[V > 0], V[V < 0] = np.inf, -np.inf
             A[rows] = np.clip(A[rows], np.minimum(V, 0), np.maximum(V, 0))
-
-
-def _checked_numbers(labels: Any, n_classes: int) -> np.ndarray:
-    y = np.ascontiguousarray(labels, dtype=np.int64)
-    if y.ndim != 1:
-        raise ValueError(f"labels must be class numbers or a matrix of signs, not of {y.ndim} axes")
-    if len(y) and (y.min() < -1 or y.max() >= n_classes):
-        raise ValueError(
-            f"labels must lie in -1..{n_classes - 1} (-1: no class), got {y.min()}..{y.max()}"
-        )
-    return y
-
-
-def _checked_signs(labels: Any, n_classes: int) -> np.ndarray:
-    y = np.asarray(labels)
-    kept = y.dtype in (np.int8, np.float32)
-    y = np.ascontiguousarray(y, dtype=y.dtype if kept else np.float64)
-    if y.shape[1] != n_classes:
-        raise ValueError(f"signs have {y.shape[1]} columns, expected {n_classes}: one per class")
-    if not np.isfinite(y).all():
-        raise ValueError("signs must be finite: +1, -1, 0 for unknown, or these times a weight")
-    return y

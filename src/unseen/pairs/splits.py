@@ -17,29 +17,23 @@ class PairSplit(NamedTuple):
     """Numbers of the sources and targets to train on, and of those whose pairs are to test on.
 
     Training must see nothing of the others, not even their vectors: `fit_pairs(S[train_sources],
-    X[train_targets], Y[np.ix_(train_targets, train_sources)])`. `shape` is that of Y, N x C.
+    X[train_targets], Y[split.train])`.
     """
 
     train_sources: np.ndarray
     train_targets: np.ndarray
     test_sources: np.ndarray
     test_targets: np.ndarray
-    shape: tuple[int, int]
 
     @property
-    def train(self) -> np.ndarray:
-        """Marks the pairs to train on, N x C."""
-        return self._mask(self.train_targets, self.train_sources)
+    def train(self) -> tuple[np.ndarray, ...]:
+        """The index of the labels to train on in Y, N x C."""
+        return np.ix_(self.train_targets, self.train_sources)
 
     @property
-    def test(self) -> np.ndarray:
-        """Marks the pairs to test on, N x C."""
-        return self._mask(self.test_targets, self.test_sources)
-
-    def _mask(self, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
-        mask = np.zeros(self.shape, dtype=bool)
-        mask[np.ix_(targets, sources)] = True
-        return mask
+    def test(self) -> tuple[np.ndarray, ...]:
+        """The index of the labels to test on."""
+        return np.ix_(self.test_targets, self.test_sources)
 
 
 def cold_start_splits(
@@ -65,8 +59,9 @@ def cold_start_splits(
         )
     rng = np.random.default_rng(random_state)
     for _ in range(_TRIES):
-        splits = _folds(rng, (n_targets, n_sources), new, n_splits)
-        if all(_has_both(signs, s) for s in splits):
+        splits = _folds(rng, signs.shape, new, n_splits)
+        parts = [signs[part] for split in splits for part in (split.train, split.test)]
+        if all((part > 0).any() and (part < 0).any() for part in parts):
             yield from splits
             return
     raise InputError(
@@ -76,25 +71,16 @@ def cold_start_splits(
 
 
 def _folds(
-    rng: np.random.Generator, shape: tuple[int, int], new: str, n_splits: int
+    rng: np.random.Generator, shape: tuple[int, ...], new: str, n_splits: int
 ) -> list[PairSplit]:
-    n_targets, n_sources = shape
-    all_targets, all_sources = np.arange(n_targets), np.arange(n_sources)
-    targets = np.array_split(rng.permutation(n_targets), n_splits)
-    sources = np.array_split(rng.permutation(n_sources), n_splits)
+    every = [np.arange(n) for n in shape]
+    folds = [np.array_split(rng.permutation(n), n_splits) for n in shape]
     splits = []
-    for k in range(n_splits):
-        held_t = all_targets if new == "sources" else np.sort(targets[k])
-        held_s = all_sources if new == "targets" else np.sort(sources[k])
-        kept_t = all_targets if new == "sources" else np.setdiff1d(all_targets, held_t)
-        kept_s = all_sources if new == "targets" else np.setdiff1d(all_sources, held_s)
-        splits.append(PairSplit(kept_s, kept_t, held_s, held_t, shape))
+    for parts in zip(*folds, strict=True):
+        held = [np.sort(part) for part in parts]
+        kept = [np.setdiff1d(all_, part) for all_, part in zip(every, held, strict=True)]
+        for side, others in enumerate(("sources", "targets")):
+            if new == others:
+                held[side] = kept[side] = every[side]
+        splits.append(PairSplit(kept[1], kept[0], held[1], held[0]))
     return splits
-
-
-def _has_both(signs: np.ndarray, split: PairSplit) -> bool:
-    parts = (
-        signs[np.ix_(split.train_targets, split.train_sources)],
-        signs[np.ix_(split.test_targets, split.test_sources)],
-    )
-    return all((part > 0).any() and (part < 0).any() for part in parts)

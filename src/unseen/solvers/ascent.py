@@ -1,12 +1,5 @@
-"""Dual coordinate ascent, compiled: for W seen only through P = (Zs W)', for the codes of rows, and
-for the codes of classes.
-
-In the W block the scores of row j are z_j'P. Changing its duals by d_j adds (Zs Zs' d_j / λ_W) z_j'
-to Zs W, and the vector in brackets is what the scores of the row moved by, divided by |z_j|²: so
-neither Zs nor W is needed inside an epoch. Rows are taken in blocks: the block's scores are one
-matrix product, rows of a block see each other through their Gram matrix, and P is updated by one
-more product. One thread: two threads on rows of their own with P merged between rounds need steps
-half as long to be safe (CoCoA+), which costs as many epochs as it saves time.
+"""Dual coordinate ascent, compiled: the loops of the similarity block, of the codes of rows, and of
+the codes of classes.
 
 Labels and weights reach the loops as V, V_ij = y_ij ω_ij (`Pairs.signed_omega`); each dual has the
 box of Eq. (pw), 0 <= y_i a_i <= ω_i, open above for the squared hinge, whose dual has the term
@@ -15,17 +8,22 @@ box of Eq. (pw), 0 <= y_i a_i <= ω_i, open above for the squared hinge, whose d
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy.linalg import get_blas_funcs
 
-from unseen.pairs.loss import Pairs
-from unseen.rows.blocks import chunks
 from unseen.solvers.compiled import free_order_kernel, fused_helper, helper, kernel
 
-BLOCKS_PER_CHUNK = 64
 ENOUGH = 1e-3
+
+
+def movable(A: np.ndarray, S: np.ndarray, V: np.ndarray, squared: bool) -> np.ndarray:
+    """Where duals A are not held at a bound by their gradient; S holds the scores."""
+    g = np.copysign(1, V)
+    g -= S
+    top = V if not squared else np.where(V == 0, V, np.copysign(np.inf, V))
+    free = (np.minimum(top, 0) < A) | (g > 0)
+    free &= (np.maximum(top, 0) > A) | (g < 0)
+    return free
+
 
 # Kernels that call each other stay in one file: the cache of numba does not notice a change in
 # another. Loops, not array expressions: those take several times as long to compile, most of it for
@@ -70,9 +68,7 @@ def _ascend_row(a, s, v, gram, step, squared, free):
 
 @helper
 def _row_gap(a, s, v, squared):
-    """Fenchel-Young gap of one row, Σ_i ω_i loss(y_i s_i) + loss*(-a_i) >= 0: its share of the
-    duality gap.
-    """
+    """Σ_i ω_i loss(y_i s_i) + loss*(-a_i) >= 0 of one row: its share of the duality gap."""
     total = 0.0
     for i in range(a.shape[0]):
         omega, alpha = abs(v[i]), abs(a[i])
@@ -97,7 +93,7 @@ def _add_rows(s, weights, E, moved):
 
 
 @kernel
-def _ascend_block(block, gram, lambda_W, squared, sweeps, gaps, work):
+def ascend_block(block, gram, lambda_W, squared, sweeps, gaps, work):
     """Sweeps of coordinate ascent over the duals of one block of m rows, Gauss-Seidel within it.
 
     block: scores S (m x C_pad), the Gram matrix K of its rows, duals A and V (m x C).
@@ -135,48 +131,6 @@ def _ascend_block(block, gram, lambda_W, squared, sweeps, gaps, work):
                     E[r, l] += e[l]
         if n_moved == 0:
             break
-
-
-def ascend_rows(
-    Z: np.ndarray,
-    pairs: Pairs,
-    order: np.ndarray,
-    A: np.ndarray,
-    P: np.ndarray,
-    gram: np.ndarray,
-    lambda_W: float,
-    gaps: np.ndarray,
-    size: int,
-    sweeps: int,
-) -> None:
-    """One epoch of dual coordinate ascent on the W block of J over the rows in `order`, given P.
-
-        max_a  Σ_ij y_ij a_ij - λ_W/2 |W|²,   W = Zs' a Zt / λ_W,   0 <= y_ij a_ij <= ω_ij
-
-    (the dual of Eq. (pw)). Z: rows x h_t, A: rows x C duals (in place), P: h_t x C_pad = (Zs W)'
-    (in place, of the type of Z), gram: C x C_pad = Zs Zs' in float64. gaps[j] receives the share of
-    row j in the duality gap as it was met. `size` rows form a block, which is swept `sweeps` times.
-    Works on any block of rows, so a memory-mapped Z is driven block by block.
-    """
-    gemm: Any = get_blas_funcs("gemm", dtype=P.dtype)
-    n_classes, E = A.shape[1], np.empty((size, P.shape[1]))
-    flags = np.empty((3, max(size, n_classes)), np.bool_)
-    steps = np.empty((2 * size + 1, P.shape[1]))
-    for part in chunks(len(order), size * BLOCKS_PER_CHUNK):
-        rows = order[part]
-        codes, duals, met = Z[rows], A[rows].astype(np.float64), np.empty(len(rows))
-        V = pairs[rows].signed_omega(A.dtype).astype(np.float64, copy=False)
-        for block in chunks(len(rows), size):
-            z = codes[block]
-            S, K = (z @ P).astype(np.float64), (z @ z.T).astype(np.float64)
-            e = E[: len(z)]
-            state = S, K, duals[block], V[block]
-            _ascend_block(
-                state, gram, lambda_W, pairs.is_squared, sweeps, met[block], (e, steps, flags)
-            )
-            # P += z'e in place; BLAS reads rows as columns.
-            gemm(1.0, e.T.astype(P.dtype, copy=False), z.T, 1.0, P.T, 0, 1, 1)
-        A[rows], gaps[rows] = duals, met
 
 
 @kernel
@@ -231,7 +185,7 @@ def ascend_classes(duals, codes, rows, fit, squared, nonneg, inner, seed):
     rows: G = F E (n x k), base = F offset + b and curvature = |g_j|².
     fit: E (h x k), offset and bends = |e_k|², for the bounds z >= 0, which hold if `nonneg`.
 
-    a, U and Mu change in place. Rows should stand in random order: sorted by class it is slow.
+    a, U and Mu change in place.
     """
     a, v, J, starts = duals
     U, Mu = codes

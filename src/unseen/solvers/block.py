@@ -1,11 +1,9 @@
-"""What the solvers of the blocks of J are given, and what they return: a value with its
-certificate, never a bare array.
-"""
+"""What solvers of the blocks of J are given, and what they return: a value with its certificate."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,8 +12,6 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-CONVERGED = "converged"
-STOPPED_SHORT = "stopped short"
 _SINGULAR = 1e-12
 
 
@@ -32,12 +28,6 @@ class Ridge:
     lambda2: float
     phi: float = 1.0
 
-    def __post_init__(self) -> None:
-        if self.lambda1 < 0 or self.lambda2 < 0 or self.lambda1 + self.lambda2 <= 0:
-            raise ValueError(
-                f"need λ1, λ2 >= 0 and one of them positive, got {self.lambda1}, {self.lambda2}"
-            )
-
     @cached_property
     def H(self) -> np.ndarray:
         """λ1 I + λ2 A'A in float64."""
@@ -47,9 +37,8 @@ class Ridge:
     @cached_property
     def _inverse(self) -> tuple[np.ndarray, bool]:
         if self.lambda1 > 1e-8 * np.trace(self.H):
-            return scipy.linalg.cho_solve(
-                scipy.linalg.cho_factor(self.H), np.eye(len(self.H))
-            ), False
+            factor = scipy.linalg.cho_factor(self.H)
+            return scipy.linalg.cho_solve(factor, np.eye(len(self.H))), False
         values, vectors = np.linalg.eigh(self.H)
         keep = values > _SINGULAR * max(values[-1], 0.0)
         return (vectors[:, keep] / values[keep]) @ vectors[:, keep].T, not keep.all()
@@ -118,16 +107,20 @@ def relative(gap: float, objective: float) -> float:
 def finish(
     problem: str,
     value: Any,
-    history: Iterable[tuple[int, float, float]],
-    optimality: float,
+    history: Sequence[tuple[int, float, float]],
     tol: float,
     *,
+    optimality: float | None = None,
     n_iter: int | None = None,
     state: Any = None,
 ) -> Solution:
-    """The Solution at the end of its history; a warning where the certificate misses `tol`."""
-    history = tuple(history)
-    n_iter = history[-1][0] if n_iter is None else n_iter
+    """The Solution at the end of its history; a warning where the certificate misses `tol`.
+
+    The certificate is `optimality`, or the last gap of the history in units of the objective.
+    """
+    last, objective, gap = history[-1]
+    n_iter = int(last if n_iter is None else n_iter)
+    optimality = relative(gap, objective) if optimality is None else float(optimality)
     converged = optimality <= tol
     if not converged:
         warnings.warn(
@@ -137,6 +130,5 @@ def finish(
             ConvergenceWarning,
             stacklevel=3,
         )
-    status = CONVERGED if converged else STOPPED_SHORT
-    objective = float(history[-1][1])
-    return Solution(value, status, int(n_iter), history, float(optimality), objective, state)
+    status = "converged" if converged else "stopped short"
+    return Solution(value, status, n_iter, tuple(history), optimality, float(objective), state)

@@ -20,7 +20,7 @@ FASTMATH = {"reassoc", "contract", "nsz"}
 # order is free calls no other and is called from Python alone.
 #
 # All of them take contiguous float64 arrays only, so that each is compiled once; they release the
-# GIL and start no threads, see `unseen.support.threads.in_threads`.
+# GIL and start no threads, see `unseen.support.work.in_threads`.
 _any_njit: Any = nb.njit
 _njit = partial(_any_njit, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
 helper = _njit(no_cpython_wrapper=True)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unseen.pairs.loss import Pairs
-from unseen.solvers.block import EFFORT, Effort, Solution, finish, relative
+from unseen.rows.blocks import sum_of_squares
+from unseen.solvers.block import EFFORT, Effort, Solution, finish
 from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.similarity import SimilarityState
 
@@ -82,7 +83,7 @@ class _Problem(NamedTuple):
     lambda_W: float
 
     def penalty(self, W: np.ndarray) -> float:
-        return 0.5 * self.lambda_W * float(np.sum(np.square(W, dtype=np.float64)))
+        return 0.5 * self.lambda_W * sum_of_squares(W)
 
     def visit(self, block: PairFeatures, W: np.ndarray, rng: np.random.Generator) -> None:
         """`_ascend_pairs` on a block in float64, whatever its codes are stored in."""
@@ -91,19 +92,15 @@ class _Problem(NamedTuple):
         # In the digits of the duals, so that a dual reaches its bound exactly.
         V = pairs.signed_omega(A.dtype).ravel().astype(np.float64, copy=False)
         codes = (np.ascontiguousarray(Z, np.float64) for Z in (block.Zs, block.Zt))
-        zs, zt = (Z.reshape(-1, Z.shape[-1]) for Z in codes)
-        squares = np.einsum("qh,qh->q", zs, zs) * np.einsum("qh,qh->q", zt, zt)
-        order = rng.permutation(V.size)
-        _ascend_pairs(
-            (zs, zt), squares / self.lambda_W, V, duals, W, self.lambda_W, pairs.is_squared, order
-        )
+        codes = zs, zt = tuple(Z.reshape(-1, Z.shape[-1]) for Z in codes)
+        bends = np.einsum("qh,qh->q", zs, zs) * np.einsum("qh,qh->q", zt, zt) / self.lambda_W
+        order, squared = rng.permutation(V.size), pairs.is_squared
+        _ascend_pairs(codes, bends, V, duals, W, self.lambda_W, squared, order)
         A[block.rows] = duals.reshape(len(pairs), -1)
 
     def best_between(self, old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, float]:
-        """The best of some points on the way from old to new, and its value, in one pass over the
-        pairs: scores are linear in W.
-        """
-        points = [_between(old, new, share) for share in SHARES]
+        """The best of some points from old to new, and its value: scores are linear in W."""
+        points = [new if s == 1.0 else old + old.dtype.type(s) * (new - old) for s in SHARES]
         values = np.array([self.penalty(point) for point in points])
         for block in self.blocks():
             s_old, s_new = (
@@ -127,17 +124,8 @@ class _Problem(NamedTuple):
         return W, float(self.pairs.row_dual_terms(self.A).sum()) - self.penalty(W)
 
 
-def _between(old: np.ndarray, new: np.ndarray, share: float) -> np.ndarray:
-    """`share` of the way from old to new."""
-    return new if share == 1.0 else old + old.dtype.type(share) * (new - old)
-
-
 def fit_pair_similarity(
-    blocks: Blocks,
-    pairs: Pairs,
-    lambda_W: float,
-    state: SimilarityState,
-    effort: Effort = EFFORT,
+    blocks: Blocks, pairs: Pairs, lambda_W: float, state: SimilarityState, effort: Effort = EFFORT
 ) -> Solution:
     """The W step of Alg. 1 from signed duals (N x C) and the incumbent W.
 
@@ -161,11 +149,5 @@ def fit_pair_similarity(
             for block in blocks():
                 p.visit(block, W, rng)
             n_epochs += 1
-    return finish(
-        "The similarity block (W) with one code per pair",
-        best,
-        history,
-        relative(value - lower, value),
-        np.inf,  # a step that falls short is taken up again in the next round
-        state=SimilarityState(p.A, best),
-    )
+    # A step that falls short is taken up again in the next round, so there is no warning.
+    return finish("The W step", best, history, np.inf, state=SimilarityState(p.A, best))

@@ -1,6 +1,4 @@
-"""The probability simplex, the set of the source codes in Eq. (pb): projection on it, and
-quadratic programs over it.
-"""
+"""The simplex, the set of the source codes in Eq. (pb): projection, and quadratic programs."""
 
 from __future__ import annotations
 
@@ -20,8 +18,6 @@ def project_simplex(V: np.ndarray) -> np.ndarray:
     offsets from swallowing the digits.
     """
     V = np.asarray(V)
-    if V.ndim != 2 or V.shape[1] == 0:
-        raise ValueError(f"expected a matrix with at least one column, got shape {V.shape}")
     dtype = V.dtype if V.dtype in (np.float32, np.float64) else np.float64
     shifted = V.astype(np.float64) - V.max(axis=1, keepdims=True)
     ordered = -np.sort(-shifted, axis=1)
@@ -55,8 +51,7 @@ def project_vector(v, out):
 @helper
 def _equality_solution(H, r, support, x):
     """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
-    there), into x; by elimination in U with r and a column of ones beside it.
-    """
+    there), into x; by elimination in U with r and a column of ones beside it."""
     m = support.shape[0]
     U = np.empty((m, m + 2))
     for p in range(m):

@@ -15,12 +15,13 @@ import numpy as np
 
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import chunks, row_blocks
-from unseen.solvers.ascent import ascend_classes
+from unseen.solvers.ascent import ascend_classes, movable
 from unseen.solvers.block import EFFORT, Effort, Ridge, Solution, finish, relative
 from unseen.solvers.simplex import project_simplex, simplex_qp
-from unseen.support.threads import in_threads
+from unseen.support.work import in_threads
 
 SETS = ("simplex", "affine", "free")
+TOL = 1e-8  # of codes from the data fit alone
 SINGULAR = 1e-13
 PROXIMAL = 1e-3
 INNER_SWEEPS = 30
@@ -29,9 +30,7 @@ BLOCK_BYTES = 2**25
 
 
 class SourceState(NamedTuple):
-    """Warm start: signed duals (C x N), multipliers of z >= 0 (C x h) and the incumbent codes (C x
-    h).
-    """
+    """Warm start: signed duals (C x N), multipliers of z >= 0 and the incumbent codes (C x h)."""
 
     duals: np.ndarray | None
     bounds: np.ndarray | None
@@ -58,17 +57,12 @@ class Quadratic(NamedTuple):
 
 def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -> Quadratic:
     """φ p_B of classes given as S B (C x h), on a set of codes."""
-    if code_set not in SETS:
-        raise ValueError(f"the set of the source codes is one of {SETS}, not {code_set!r}")
     H = ridge.phi * ridge.H
     values, vectors = np.linalg.eigh(H)
     usual = float(np.median(values[values > SINGULAR * values[-1]]))
     lift = PROXIMAL * usual if code_set == "simplex" and values[0] < PROXIMAL * usual else 0.0
     if need_inverse and code_set != "simplex" and values[0] <= SINGULAR * values[-1]:
-        raise ValueError(
-            f"codes that are {code_set} need λ1s > 0, or λ2s > 0 and B of full column rank, with "
-            "the pair loss"
-        )
+        raise ValueError("codes with a pair loss need λ1s > 0, or B of full column rank")
     lifted = values + lift
     keep = lifted > SINGULAR * lifted[-1]
     root, offset = vectors[:, keep] / np.sqrt(lifted[keep]), np.zeros(len(H))
@@ -81,19 +75,12 @@ def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -
     return Quadratic(H, R, root @ root.T, root, offset, lift)
 
 
-def fit_source_codes(
-    SB: np.ndarray,
-    ridge: Ridge,
-    code_set: str = "simplex",
-    tol: float = 1e-8,
-) -> Solution:
-    """argmin_z λ1s/2 |z|² + λ2s/2 |x_i - B z|² for all classes, the initial codes of Alg. 2 (Eq.
-    (pb)).
+def fit_source_codes(SB: np.ndarray, ridge: Ridge, code_set: str = "simplex") -> Solution:
+    """argmin_z p_B(z) for all classes, the initial codes of Alg. 2 (Eq. (pb)).
 
-    SB = S B (C x h), ridge with B'B; code_set: simplex, affine or free. Exact: closed form, or a
-    finite active-set method whose certificate is the Frank-Wolfe gap. With λ1s = 0 and singular
-    B'B: least norm (free), or any minimiser (simplex, affine). The objective is without
-    λ2s/2 |x_i|².
+    SB = S B (C x h), ridge with B'B. Exact: closed form, or a finite active-set method whose
+    certificate is the Frank-Wolfe gap. With λ1s = 0 and singular B'B: least norm (free), or any
+    minimiser (simplex, affine). The objective is without λ2s/2 |x_i|².
     """
     fit = quadratic(SB, ridge, code_set, need_inverse=False)
     codes, n_iter, gap = fit.offset + fit.R @ fit.inverse, 1, 0.0
@@ -103,7 +90,7 @@ def fit_source_codes(
         codes = np.zeros_like(fit.R)
         h, scale = len(fit.H), np.abs(fit.H).max() + np.abs(fit.R).max()
         lifted = fit.H + 1e-13 * np.trace(fit.H) * np.eye(h)
-        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * tol * scale, 20 * h + 100)
+        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * TOL * scale, 20 * h + 100)
         G = codes @ fit.H - fit.R
         gap = float(np.sum(np.einsum("ih,ih->i", G, codes) - G.min(axis=1)))
         n_iter = int(pivots.max(initial=0))
@@ -111,13 +98,12 @@ def fit_source_codes(
     pulls = 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
     optimality = relative(gap, max(abs(objective), pulls)) if gap > 0 else 0.0
     codes = codes.astype(np.result_type(SB, np.float32))
-    return finish("The source codes", codes, ((n_iter, objective, gap),), optimality, tol)
+    history = [(n_iter, objective, gap)]
+    return finish("The source codes", codes, history, TOL, optimality=optimality)
 
 
 def _affine_codes(fit: Quadratic) -> np.ndarray:
-    """Equality-constrained least squares through the null space of e', which also serves a singular
-    H.
-    """
+    """Least squares with z'e = 1, through the null space of e', which also serves a singular H."""
     h = len(fit.H)
     centre = np.full(h, 1.0 / h)
     basis = np.linalg.qr(np.column_stack([np.ones(h), np.eye(h)[:, 1:]]))[0][:, 1:]
@@ -185,8 +171,7 @@ def fit_source_codes_with_pairs(
     effort: Effort = EFFORT,
     state: SourceState | None = None,
 ) -> Solution:
-    """min_z φ p_B(z) + Σ_j ω_ij loss(y_ij (z'f_j + b)) for every class, the Zs step of Algs. 2
-    and 4.
+    """The Zs step of Algs. 2 and 4.
 
     SB = S B (C x h), ridge with B'B and φ, F = Zt W' (N x h), pairs of these classes with the rows
     (Alg. 4: all negative). s_sq: |x_i|² completes the objective. effort.tol: duality gap of each
@@ -195,6 +180,7 @@ def fit_source_codes_with_pairs(
     state: of an earlier solution; no class gets worse than it was. Returns a Solution with the
     codes (C x h); n_iter counts full sweeps over the rows.
     """
+    # Sorted by class, rows would make the ascent slow.
     order = np.random.default_rng(effort.random_state).permutation(len(F))
     fit = quadratic(SB, ridge, code_set, need_inverse=True)
     problem = _Problem(fit, np.ascontiguousarray(F[order]), pairs[order], float(bias), code_set)
@@ -202,23 +188,24 @@ def fit_source_codes_with_pairs(
     run = _Run(problem, state, order)
     history = run.rounds(constant, effort)
     codes = np.asarray(run.best, F.dtype)
-    return finish(
+    optimality = relative(run.gaps.sum(), np.abs(run.value + constant).sum())
+    state, what = (
+        SourceState(run.A[:, np.argsort(order)], run.Mu, codes),
         "The source-code block (Zs)",
-        codes,
-        history,
-        relative(run.gaps.sum(), np.abs(run.value + constant).sum()),
-        effort.tol,
-        state=SourceState(run.A[:, np.argsort(order)], run.Mu, codes),
     )
+    return finish(what, codes, history, effort.tol, optimality=optimality, state=state)
 
 
 class _Run:
-    """The moving parts of one solve: duals of pairs and of z >= 0, best codes and lower bounds."""
+    """One solve: duals of pairs and of z >= 0, best codes and lower bounds."""
 
     def __init__(self, problem: _Problem, state: SourceState | None, order: np.ndarray) -> None:
         n_classes, h = problem.fit.R.shape
-        self.problem = problem
-        self.A = np.zeros((n_classes, len(order)), problem.F.dtype)
+        self.problem, F, fit = problem, problem.F, problem.fit
+        self.G = F @ fit.root.astype(F.dtype)
+        self.base = (F @ fit.offset.astype(F.dtype)).astype(np.float64) + problem.bias
+        self.curvature = np.einsum("jk,jk->j", self.G, self.G).astype(np.float64)
+        self.A = np.zeros((n_classes, len(order)), F.dtype)
         self.Mu, self.best = np.zeros((n_classes, h)), np.zeros((n_classes, h))
         self.value, self.lower = np.full(n_classes, np.inf), np.full(n_classes, -np.inf)
         if state is not None and np.shape(state.Z) == (n_classes, h):
@@ -236,9 +223,8 @@ class _Run:
 
     def rounds(self, constant: np.ndarray, effort: Effort) -> list[tuple[int, float, float]]:
         """Rounds of checks and sweeps over the classes whose gap is still open."""
-        ascent, max_rounds = _Ascent(self.problem), effort.limit(MAX_ROUNDS)
-        history, todo, now = [], np.arange(len(self.A)), self.problem
-        A, Mu = self.A, self.Mu
+        max_rounds, history, todo = effort.limit(MAX_ROUNDS), [], np.arange(len(self.A))
+        A, Mu, now = self.A, self.Mu, self.problem
         for n_rounds in range(max_rounds + 1):
             U = self.check(now, todo, A, Mu)
             total = float(np.sum(self.value + constant))
@@ -251,7 +237,7 @@ class _Run:
                 self.A[todo], self.Mu[todo] = A, Mu
                 todo, U = todo[is_open], U[is_open]
                 A, Mu, now = self.A[todo], self.Mu[todo], self.problem.of(todo)
-            ascent.sweep(now.pairs, A, U, Mu, 1000003 * n_rounds)
+            self.sweep(now.pairs, A, U, Mu, 1000003 * n_rounds)
         self.A[todo], self.Mu[todo] = A, Mu
         return history
 
@@ -265,30 +251,21 @@ class _Run:
         self.lower[todo] = np.maximum(self.lower[todo], lower)
         return U
 
-
-class _Ascent:
-    """Sweeps over the duals, a block of rows at a time in float64."""
-
-    def __init__(self, problem: _Problem) -> None:
-        F, fit = problem.F, problem.fit
-        self.nonneg = problem.code_set == "simplex"
-        self.G = F @ fit.root.astype(F.dtype)
-        self.base = (F @ fit.offset.astype(F.dtype)).astype(np.float64) + problem.bias
-        self.curvature = np.einsum("jk,jk->j", self.G, self.G).astype(np.float64)
-        bends = np.einsum("hk,hk->h", fit.root, fit.root)
-        self.fit = np.ascontiguousarray(fit.root), fit.offset, bends
-
     def sweep(self, pairs: Pairs, A: np.ndarray, U: np.ndarray, Mu: np.ndarray, seed: int) -> None:
         """One round for the classes of `pairs`: A (classes x N), U and Mu in place.
 
-        One product tells which duals their gradient holds at a bound; the others are swept.
+        A block of rows at a time, in float64. One product tells which duals their gradient holds at
+        a bound; the others are swept.
         """
-        dtype, widest = A.dtype, max(self.G.shape[1], len(A))
+        dtype, widest, problem = A.dtype, max(self.G.shape[1], len(A)), self.problem
+        root, squared, nonneg = problem.fit.root, pairs.is_squared, problem.code_set == "simplex"
+        bends = np.einsum("hk,hk->h", root, root)
+        fit = np.ascontiguousarray(root), problem.fit.offset, bends
         for block in row_blocks(len(self.G), 8 * widest, BLOCK_BYTES):
-            V = pairs[block].signed_omega(dtype, by_class=True)
+            V = np.ascontiguousarray(pairs[block].signed_omega(dtype).T)
             S = U.astype(dtype) @ self.G[block].T
             S += self.base[block].astype(dtype)
-            free = _movable(A[:, block], S, V, pairs.is_squared)
+            free = movable(A[:, block], S, V, squared)
             J = np.nonzero(free)[1]
             starts = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
             a, v = A[:, block][free].astype(np.float64), V[free].astype(np.float64)
@@ -296,21 +273,8 @@ class _Ascent:
             rows = G, self.base[block], self.curvature[block]
 
             def ascend(part: slice, J=J, starts=starts, a=a, v=v, rows=rows) -> None:
-                duals = a, v, J, starts[part.start : part.stop + 1]
-                codes = U[part], Mu[part]
-                ascend_classes(
-                    duals, codes, rows, self.fit, pairs.is_squared, self.nonneg, INNER_SWEEPS, seed
-                )
+                duals, codes = (a, v, J, starts[part.start : part.stop + 1]), (U[part], Mu[part])
+                ascend_classes(duals, codes, rows, fit, squared, nonneg, INNER_SWEEPS, seed)
 
             in_threads(ascend, len(A))
             A[:, block][free] = a
-
-
-def _movable(A: np.ndarray, S: np.ndarray, V: np.ndarray, squared: bool) -> np.ndarray:
-    """Where duals are not held at a bound by their gradient."""
-    g = np.copysign(1, V)
-    g -= S
-    top = V if not squared else np.where(V == 0, V, np.copysign(np.inf, V))
-    free = (np.minimum(top, 0) < A) | (g > 0)
-    free &= (np.maximum(top, 0) > A) | (g < 0)
-    return free

@@ -18,7 +18,7 @@ from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import row_blocks
 from unseen.solvers.ascent import ascend_each_row
 from unseen.solvers.block import EFFORT, Effort, Ridge, Solution, finish, relative
-from unseen.support.threads import in_threads
+from unseen.support.work import in_threads
 
 BLOCK_BYTES = 2**22
 ROWS_PER_THREAD = 64
@@ -33,9 +33,7 @@ class TargetState(NamedTuple):
 
 
 class _Products(NamedTuple):
-    """What rows are multiplied with, in their own type: z0 = XD ridge, s0 = z0 scores + b, z = z0 +
-    a lift.
-    """
+    """What rows are multiplied with: z0 = XD ridge, s0 = z0 scores + b, z = z0 + a lift."""
 
     ridge: np.ndarray
     scores: np.ndarray
@@ -43,9 +41,7 @@ class _Products(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A block solved, for each row: sweeps, by how much φ p_D plus loss exceeds the least of φ p_D,
-    and how much of that may be too much.
-    """
+    """Of each row: sweeps, by how much φ p_D plus loss exceeds the least of φ p_D, and its gap."""
 
     sweeps: np.ndarray
     rise: np.ndarray
@@ -54,9 +50,6 @@ class _Rows(NamedTuple):
 
 class TargetSolver:
     """Codes of rows for a fixed model; what depends on the model alone is prepared once.
-
-    >>> solver = TargetSolver(Ridge(D.T @ D, lambda1, lambda2, 1 / N), Zs @ W)
-    >>> codes = solver.solve(X @ D, pairs).value
 
     Parameters
     ----------
@@ -71,31 +64,22 @@ class TargetSolver:
         self, ridge: Ridge, Q: np.ndarray, bias: float = 0.0, effort: Effort = EFFORT
     ) -> None:
         if ridge.is_singular or not ridge.phi > 0:
-            raise ValueError(
-                "with the pair loss the codes need λ1t > 0, or λ2t > 0 and D of full column rank"
-            )
+            raise ValueError("codes with a pair loss need λ1t > 0, or D of full column rank")
         self.fit, self.bias, self.effort = ridge, float(bias), effort
         self.Q = np.asarray(Q, np.float64)
-        self.ridge, self.lift = ridge.lambda2 * ridge.inverse, self.Q @ ridge.inverse / ridge.phi
-        n_pad = -len(self.Q) % 8
-        self.M = np.pad(self.lift @ self.Q.T, ((0, 0), (0, n_pad)))
+        lift = self.Q @ ridge.inverse / ridge.phi
+        self.products = _Products(ridge.lambda2 * ridge.inverse, self.Q.T, lift)
+        self.M = np.pad(lift @ self.Q.T, ((0, 0), (0, -len(self.Q) % 8)))
         # A lower bound on the eigenvalues of H, from the inverse by Gershgorin.
         largest = float(np.abs(ridge.inverse).sum(axis=0).max())
         self.least = max(float(ridge.lambda1), 1.0 / largest)
-        self._products: dict[np.dtype, _Products] = {}
+        self._kept: dict[np.dtype, _Products] = {}
 
-    def solve(
-        self,
-        XD: np.ndarray,
-        pairs: Pairs,
-        *,
-        x_sq: np.ndarray | float = 0.0,
-        state: TargetState | None = None,
-    ) -> Solution:
+    def solve(self, XD: np.ndarray, pairs: Pairs, state: TargetState | None = None) -> Solution:
         """The Zt step of Algs. 2 and 4: codes (n x h) of rows given as X D (n x h).
 
-        x_sq: |x_j|² completes the objective. state: of an earlier solution; no row gets worse than
-        it was. n_iter is the largest number of sweeps any row took.
+        state: of an earlier solution; no row gets worse than it was. n_iter is the largest number
+        of sweeps any row took; the objective is without φ λ2t/2 |x_j|².
         """
         XD = np.ascontiguousarray(XD)
         n_rows, dtype, half = len(XD), XD.dtype, 0.5 * self.fit.phi * self.fit.lambda2
@@ -116,21 +100,17 @@ class TargetSolver:
             n_sweeps = max(n_sweeps, int(found.sweeps.max(initial=0)))
         # Where all pairs keep their margin nothing moves, and the gap is mere rounding.
         rounding = 4 * float(np.finfo(dtype).eps) * abs(half * base)
-        objective = half * base + rise + half * float(np.sum(x_sq))
-        return finish(
-            "The target-code block (Zt)",
-            Z,
-            ((n_sweeps, objective, gap),),
-            relative(gap, rise) if gap > rounding else 0.0,
-            self.effort.tol,
-            state=TargetState(A, Z),
-        )
+        optimality = relative(gap, rise) if gap > rounding else 0.0
+        what, history = "The target-code block (Zt)", [(n_sweeps, half * base + rise, gap)]
+        state, tol = TargetState(A, Z), self.effort.tol
+        return finish(what, Z, history, tol, optimality=optimality, state=state)
 
     def _for(self, dtype: np.dtype) -> _Products:
-        if dtype not in self._products:
-            matrices = self.ridge, self.Q.T, self.lift
-            self._products[dtype] = _Products(*(np.ascontiguousarray(m, dtype) for m in matrices))
-        return self._products[dtype]
+        """The products in the type of the rows."""
+        if dtype not in self._kept:
+            matrices = (np.ascontiguousarray(matrix, dtype) for matrix in self.products)
+            self._kept[dtype] = _Products(*matrices)
+        return self._kept[dtype]
 
     def _ascend(self, z: np.ndarray, A: np.ndarray, pairs: Pairs) -> _Rows:
         """Solve a block of rows, whose z0 become their codes; duals in place.

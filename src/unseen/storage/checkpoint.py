@@ -74,7 +74,7 @@ class TrainedOn:
 
 
 KIND = "unseen checkpoint"
-FORMAT = 2
+FORMAT = 3
 # A state is written again after so many times the seconds that its last writing took.
 _WORK_A_WRITE = 20.0
 

@@ -1,7 +1,8 @@
 """Algorithm 2: block by block, with the other blocks fixed, the joint objective J falls.
 
-One round updates the codes of classes, the codes of rows, B, D and W, in the paper's order; each
-block starts from its last solution and never returns anything worse.
+It begins with the dictionaries of the paper's section "Implementation" and the codes and W that
+belong to them. One round updates the codes of classes, the codes of rows, B, D and W, in the
+paper's order; each block starts from its last solution and never returns anything worse.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from unseen.model.objective import Codes, Lambdas, ObjectiveParts, joint_objecti
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows, array_blocks
 from unseen.solvers.block import Effort, Ridge
-from unseen.solvers.dictionary import fit_source_dictionary, fit_target_dictionary
+from unseen.solvers.dictionary import (
+    fit_source_dictionary,
+    fit_target_dictionary,
+    initial_source_dictionary,
+    initial_target_dictionary,
+)
 from unseen.solvers.similarity import SimilarityState, fit_similarity
 from unseen.solvers.source_codes import (
     SourceState,
@@ -26,8 +32,8 @@ from unseen.solvers.source_codes import (
 from unseen.solvers.target_codes import TargetSolver, TargetState
 from unseen.storage.checkpoint import Checkpoint
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Composite, Constraints, at_least
-from unseen.support.progress import tell
 from unseen.support.registry import register
+from unseen.support.work import tell
 
 _LEAST_LOSS = 1e-3
 Callback = Callable[[int, str, Codes], Any]
@@ -55,7 +61,7 @@ class Training:
     ) -> None:
         self.S, self.rows, self.pairs = self.data = data
         self.lambdas, self.effort, self.B, self.D = lambdas, effort, B, D
-        self.n_rounds, self.n_blocks = 0, 0
+        self.n_blocks = 0
         self.history: list[ObjectiveParts] = []
         self._states: dict[str, Any] = {}
         self._project()
@@ -93,8 +99,7 @@ class Training:
         return total
 
     def set_penalty(self, relative: float) -> None:
-        """λ_W in units of mean |z_i|² · mean |z_j|² / C: the mean square of a pair's features, over
-        the number of classes."""
+        """λ_W in units of mean |z_i|² · mean |z_j|² / C, the size of features per class."""
         size = float(np.mean(np.sum(self.Zs**2, axis=1)) * np.mean(np.sum(self.Zt**2, axis=1)))
         unit = (size if size > 0 else 1.0) / len(self.S)
         self.lambdas = self.lambdas._replace(similarity=relative * unit)
@@ -121,14 +126,11 @@ class Training:
 
     def fit_source_codes(self) -> None:
         """z_i <- argmin 1/C p_B(i) + Σ_j ω_ij loss(y_ij s_ij), on the simplex."""
+        SB, F, ridge = self.S @ self.B, self.Zt @ self.W.T, self.source_ridge(1 / len(self.S))
+        squares = np.sum(np.square(self.S, dtype=np.float64), axis=1)
+        start = self._states.get("Zs", SourceState(None, None, self.Zs))
         solution = fit_source_codes_with_pairs(
-            self.S @ self.B,
-            self.source_ridge(1 / len(self.S)),
-            self.Zt @ self.W.T,
-            self.pairs,
-            s_sq=np.sum(np.square(self.S, dtype=np.float64), axis=1),
-            effort=self.effort,
-            state=self._states.get("Zs", SourceState(None, None, self.Zs)),
+            SB, ridge, F, self.pairs, s_sq=squares, effort=self.effort, state=start
         )
         self.Zs, self._states["Zs"] = solution.value, solution.state
 
@@ -142,49 +144,38 @@ class Training:
 
     def fit_source_dictionary(self) -> None:
         """B <- argmin Σ_i |x_i - B z_i|²."""
-        gram, cross = self.Zs.T @ self.Zs, self.S.T @ self.Zs
-        self.B = fit_source_dictionary(gram, cross, B=self.B).value
+        self.B = fit_source_dictionary(self.Zs.T @ self.Zs, self.S.T @ self.Zs, self.B).value
 
     def fit_target_dictionary(self) -> None:
         """D <- argmin Σ_j |x_j - D z_j|² with atoms in the unit ball."""
         gram, cross = self.Zt.T @ self.Zt, self.rows.cross(self.Zt)
-        square = self.rows.total_square
-        self.D = fit_target_dictionary(gram, cross, D=self.D, data_sq=square).value
+        self.D = fit_target_dictionary(gram, cross, self.D, self.rows.total_square).value
         self._project()
 
-    def run_round(self, callback: Callback | None = None) -> None:
-        """One round of Algorithm 2, or what is left of one."""
-        blocks = {
+    def run(self, max_rounds: int, tol: float = 0.0, callback: Callback | None = None) -> None:
+        """Rounds until there are `max_rounds`, or until J falls by less than `tol` of itself.
+
+        After each block `callback` gets the number of the round, the block and all codes.
+        """
+        updates = {
             "Zs": self.fit_source_codes,
             "Zt": self.fit_target_codes,
             "B": self.fit_source_dictionary,
             "D": self.fit_target_dictionary,
             "W": self.fit_similarity,
         }
-        if self.n_blocks == 0:
-            self.n_rounds += 1
-        for name, update in list(blocks.items())[self.n_blocks :]:
-            tell(f"round {self.n_rounds}: {name}")
+        while True:
+            n_rounds, block = divmod(self.n_blocks, len(updates))
+            if block == 0 and len(self.history) == n_rounds:
+                self.history.append(self.objective())
+            if block == 0 and is_done(self.history, max_rounds, tol):
+                return
+            name, update = list(updates.items())[block]
+            tell(f"round {n_rounds + 1}: {name}")
             update()
-            self.n_blocks = (self.n_blocks + 1) % len(blocks)
+            self.n_blocks += 1
             if callback is not None:
-                callback(self.n_rounds, name, self.codes)
-
-    def run(self, max_rounds: int, tol: float = 0.0, callback: Callback | None = None) -> None:
-        """Rounds until there are `max_rounds`, or until J falls by less than `tol` of itself."""
-        if not self.history:
-            self.history = [self.objective()]
-        while not self._is_done(max_rounds, tol):
-            if self.n_blocks or len(self.history) > self.n_rounds:
-                self.run_round(callback)
-            self.history.append(self.objective())
-
-    def _is_done(self, max_rounds: int, tol: float) -> bool:
-        if self.n_blocks or len(self.history) <= self.n_rounds:
-            return False
-        before, now = (parts.total for parts in (self.history * 2)[-2:])
-        stalled = self.n_rounds > 0 and before - now <= tol * abs(before)
-        return stalled or self.n_rounds >= max_rounds
+                callback(n_rounds + 1, name, self.codes)
 
     def adopt(self, B: np.ndarray, D: np.ndarray, W: np.ndarray) -> None:
         """Parameters of Algorithm 1, and the codes of classes and rows that suit them."""
@@ -197,34 +188,24 @@ class Training:
 
     def model(self, spaces: Spaces, link: str) -> LatentModel:
         """What has been learned so far, in the spaces of its rows and descriptions."""
-        n_pairs, lambdas = len(self.S) * len(self.pairs), self.lambdas._asdict()
-        lambdas.pop("similarity")
-        return LatentModel(
-            spaces,
-            **self.codes._asdict(),
-            b=0.0,
-            away_bias=0.0,
-            **lambdas,
-            positive_weight=float(self.pairs.omega.positive * n_pairs),
-            negative_weight=float(self.pairs.omega.negative * n_pairs),
-            loss=self.pairs.loss,
-            link=link,
-            is_coupled=self.is_coupled,
-        )
+        n_pairs, (positive, negative) = len(self.S) * len(self.pairs), self.pairs.omega
+        learned = self.codes._asdict() | self.lambdas._asdict() | {"b": 0.0, "away_bias": 0.0}
+        learned.pop("similarity")
+        learned["positive_weight"] = float(positive * n_pairs)
+        learned["negative_weight"] = float(negative * n_pairs)
+        form = {"loss": self.pairs.loss, "link": link, "is_coupled": self.is_coupled}
+        return LatentModel(spaces, **learned, **form)
 
     # -- on disk --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """All that the rest of training depends on, beside data and effort."""
-        warm = {f"{name} {k}": v for name, s in self._states.items() for k, v in enumerate(s)}
-        place = {"n_rounds": self.n_rounds, "n_blocks": self.n_blocks}
-        history = [list(parts) for parts in self.history]
         return {
             **self.codes._asdict(),
-            **warm,
-            **place,
-            "history": history,
+            "n_blocks": self.n_blocks,
             "lambdas": list(self.lambdas),
+            "history": [list(parts) for parts in self.history],
+            "starts": {name: list(state) for name, state in self._states.items()},
         }
 
     @classmethod
@@ -233,17 +214,49 @@ class Training:
         training = cls.__new__(cls)
         training.S, training.rows, training.pairs = training.data = data
         training.lambdas, training.effort = Lambdas(*state["lambdas"]), effort
-        for name in Codes._fields:
-            setattr(training, name, state[name])
-        training.n_rounds, training.n_blocks = state["n_rounds"], state["n_blocks"]
+        vars(training).update((name, state[name]) for name in (*Codes._fields, "n_blocks"))
         training.history = [ObjectiveParts(*parts) for parts in state["history"]]
-        training._states = {
-            name: kind(*(state[f"{name} {k}"] for k in range(len(kind._fields))))
-            for name, kind in _STATES.items()
-            if f"{name} 0" in state
-        }
+        training._states = {name: _STATES[name](*kept) for name, kept in state["starts"].items()}
         training._project()
         return training
+
+
+def is_done(history: list[ObjectiveParts], max_rounds: int, tol: float) -> bool:
+    """Are there enough rounds, or has the last one lowered the objective by too little?"""
+    n_rounds = len(history) - 1
+    before, now = (parts.total for parts in (history * 2)[-2:])
+    return n_rounds >= max_rounds or (n_rounds > 0 and before - now <= tol * abs(before))
+
+
+def begin(
+    data: Data, choices: Any, block_tol: float, found: dict[str, Any] | None = None
+) -> Training:
+    """The initial dictionaries and codes and the W that belongs to them, or the state `found`.
+
+    choices: parameters of `JLSE`, which documents them.
+    """
+    effort = Effort(block_tol, random_state=choices.random_state)
+    if found is not None:
+        return Training.restored(data, effort, found)
+    # Codes sum to one, so what descriptions have in common tells nothing: their spread does. Rows
+    # come with a mean square length of one. The first codes depend on the ratios of the λ alone.
+    spread = mean_square_spread(data.S)
+    shrinks = choices.source_shrinkage * spread, choices.target_shrinkage
+    tell("dictionaries")
+    B = initial_source_dictionary(data.S, choices.n_source_atoms, choices.random_state)
+    D = initial_target_dictionary(data.rows, choices.n_target_atoms, choices.random_state)
+    tell("first codes and W")
+    training = Training(data, Lambdas(shrinks[0], 1.0, shrinks[1], 1.0, 1.0), effort, B, D)
+    training.set_penalty(choices.similarity_penalty)
+    training.fit_similarity()
+    training.set_fits(choices.source_fit / spread, choices.target_fit)
+    return training
+
+
+def mean_square_spread(S: np.ndarray) -> float:
+    """The mean of |s - mean|² over descriptions S (C x d_s); 1 where they are all the same."""
+    spread = float(np.mean(np.sum((S - S.mean(axis=0)) ** 2, axis=1, dtype=np.float64)))
+    return spread if spread > 1e-12 else 1.0
 
 
 @register("algorithm 2")
@@ -270,7 +283,9 @@ class Algorithm2(Composite):
 
     def run(self, training: Training, checkpoint: Checkpoint) -> None:
         """Rounds from where `training` is, which the checkpoint notes after every block."""
-        checkpoint.note("rounds", training.state())
-        training.run(
-            self.max_iter, self.tol, lambda *_: checkpoint.note("rounds", training.state())
-        )
+
+        def note(*_: Any) -> None:
+            checkpoint.note("rounds", training.state())
+
+        note()
+        training.run(self.max_iter, self.tol, note)

@@ -17,16 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.special
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.rows.blocks import TrainingRows, array_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.threads import threads_for
-from unseen.training.lbfgs import lbfgs
+from unseen.support.work import threads_for
 
 # scores (N x K, overwritten) -> mean loss, and its derivative by the scores
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+# A point, flat and in float64 -> the value there, and the gradient in any shape and float type
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # Pairs of steps that L-BFGS keeps; each costs twice the size of W in float64.
 _MEMORY = 6
 # Gradient, as a share of the first one, at which the problem counts as solved. Sums in float32
@@ -103,6 +105,38 @@ def binary_loss(scores: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndar
     scores -= targets
     scores /= scores.shape[0]
     return float(value / scores.shape[0]), scores
+
+
+def lbfgs(
+    function: Function,
+    start: np.ndarray,
+    found: list[Any] | None = None,
+    note: Note | None = None,
+    **options: Any,
+) -> Any:
+    """What scipy's L-BFGS-B finds from `start`, an array of any shape.
+
+    scipy does not give out the state of the method, but given the same values and gradients it
+    takes the same steps. So these are noted, and replayed when a fit is resumed; with `note` all
+    gradients stay in memory.
+    """
+    values, gradients = ([], []) if found is None else found
+    n_asked = 0
+
+    def answer(point: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked > len(values):
+            value, gradient = function(point)
+            if note is not None:
+                values.append(value)
+                gradients.append(gradient)
+                note([values[:], gradients[:]])
+        else:
+            value, gradient = values[n_asked - 1], gradients[n_asked - 1]
+        return value, gradient.ravel().astype(np.float64)
+
+    return minimize(answer, start.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
 def _fit(
@@ -215,11 +249,5 @@ class _Problem:
 
     def _solve(self, target: np.ndarray, transposed: bool) -> np.ndarray:
         """L^-1 or L'^-1 times a matrix that may be overwritten."""
-        return scipy.linalg.solve_triangular(
-            self.factor,
-            target,
-            trans=int(transposed),
-            lower=True,
-            overwrite_b=True,
-            check_finite=False,
-        )
+        options = {"lower": True, "overwrite_b": True, "check_finite": False}
+        return scipy.linalg.solve_triangular(self.factor, target, int(transposed), **options)

@@ -21,7 +21,7 @@ from unseen.model.ranking import Ranking
 from unseen.rows.blocks import array_blocks, row_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.progress import tell
+from unseen.support.work import tell
 
 # AdaGrad moves no weight by more than the rate in a step; this share of the radius that holds the
 # minimiser is near the best on problems of all sizes.
@@ -150,8 +150,8 @@ class Schedule:
 
 
 class Trained(NamedTuple):
-    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before
-    the first and after each pass, and what `watch` said after each."""
+    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before the first and
+    after each pass, and what `watch` said after each."""
 
     weights: np.ndarray
     squares: np.ndarray
@@ -245,16 +245,13 @@ def minimise(
                 watched.append(watch(descent.average))
             if schedule.announce:
                 sys.stderr.write(f"{schedule.announce} pass {n_passes}: J = {history[-1]:.6g}\n")
-            is_flat = n_passes > 1 and kept is None and _is_flat(history, schedule.tol)
+            stalls = schedule.tol > 0 and history[-2] - history[-1] < schedule.tol * history[-2]
+            is_flat = n_passes > 1 and kept is None and stalls
             if note is not None:
                 note([history[:], watched[:], is_flat, *descent.state()])
         return [descent.average, descent.squares, np.array(history), watched]
 
     return Trained(*(Steps() if steps is None else steps).run(train))
-
-
-def _is_flat(history: list[float], tol: float) -> bool:
-    return tol > 0 and history[-2] - history[-1] < tol * history[-2]
 
 
 def _batches(rng: np.random.Generator, n_rows: int, batch_size: int) -> list[np.ndarray]:

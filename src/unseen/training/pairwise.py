@@ -22,9 +22,9 @@ from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.pair_similarity import PairFeatures, fit_pair_similarity
 from unseen.solvers.similarity import SimilarityState
 from unseen.storage.checkpoint import Checkpoint
-from unseen.support.progress import tell
 from unseen.support.registry import register
-from unseen.training.alternating import Algorithm2, Training
+from unseen.support.work import tell
+from unseen.training.alternating import Algorithm2, Training, is_done
 
 Callback = Callable[[int, str, "Parameters"], Any]
 # Codes of pairs of up to this size are kept from one pass over them to the next.
@@ -41,11 +41,7 @@ class Parameters(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What the steps of B and D need of the codes of all pairs.
-
-    source_gram, source_sums : Σ_ij z_s z_s', and Σ_j z_s(ij) of each class.
-    target_gram, target_sums : Σ_ij z_t z_t', and Σ_i z_t(ij) of each row.
-    """
+    """Σ_ij z_s z_s' and Σ_j z_s(ij) of each class, Σ_ij z_t z_t' and Σ_i z_t(ij) of each row."""
 
     source_gram: np.ndarray
     source_sums: np.ndarray
@@ -57,7 +53,7 @@ class PairwiseTraining:
     """The state of Algorithm 1.
 
     Codes of pairs are a function of B, D and W, found anew, a block of rows at a time, whenever
-    they are needed; beyond a block only sums of them are kept, and codes up to `kept_bytes`. With
+    they are needed; beyond a block only sums of them are kept, and codes up to `KEPT_BYTES`. With
     these codes B, D and W are minimised each for itself. Codes on the simplex are but a local
     minimum, which may be a worse one after the step; then half the step is tried, so that G never
     rises.
@@ -67,21 +63,12 @@ class PairwiseTraining:
     start : Algorithm 2 with the data, λ and parameters to start from; its Zs are among the codes a
         pair may start from.
     found : what `state` gave in an earlier training with the same start, to resume from.
-    block_bytes, kept_bytes : size of a block of pairs, and of what is kept between passes.
     """
 
-    def __init__(
-        self,
-        start: Training,
-        *,
-        found: list[Any] | None = None,
-        block_bytes: int = BLOCK_BYTES,
-        kept_bytes: int = KEPT_BYTES,
-    ) -> None:
+    def __init__(self, start: Training, found: list[Any] | None = None) -> None:
         self.S, self.rows, self.pairs = start.data
         self.lambdas, self.effort, self.starts = start.lambdas, start.effort, (start.Zs,)
         self.parameters = Parameters(start.B, start.D, start.W)
-        self.block_bytes, self.kept_bytes = block_bytes, kept_bytes
         self._duals = np.zeros((self.rows.n_rows, len(self.S)), start.W.dtype)
         self.history: list[ObjectiveParts] = []
         if found is not None:
@@ -89,74 +76,48 @@ class PairwiseTraining:
             self.history = [ObjectiveParts(*parts) for parts in found[2]]
         self._pass = _Pass(self, self.parameters)
         self.history = self.history or [self._pass.parts]
-        self.n_rounds = len(self.history) - 1
-
-    def objective(self) -> ObjectiveParts:
-        """G and its parts."""
-        return self._pass.parts
-
-    def blocks(self) -> Iterator[tuple[slice, PairBlock]]:
-        """Rows and their pairs, block by block, with codes."""
-        return self._pass.blocks()
 
     def run_round(self, callback: Callback | None = None) -> None:
         """Codes of all pairs, then B, D and W: one round of Algorithm 1."""
-        old, self.n_rounds = self.parameters, self.n_rounds + 1
-        new = old
+        old = new = self.parameters
         for name, update in {"B": self._step_B, "D": self._step_D, "W": self._step_W}.items():
-            tell(f"round {self.n_rounds} of Algorithm 1: {name}")
-            new = new._replace(**update())
+            tell(f"round {len(self.history)} of Algorithm 1: {name}")
+            new = new._replace(**{name: update()})
             if callback is not None:
-                callback(self.n_rounds, name, new)
-        share = 1.0
+                callback(len(self.history), name, new)
         for _ in range(_MOST_HALVINGS):
-            tried = _Pass(self, _between(old, new, share))
+            tried = _Pass(self, new)
             if tried.parts.total <= self._pass.parts.total:
-                self._pass, self.parameters = tried, tried.parameters
+                self._pass, self.parameters = tried, new
                 break
-            share /= 2
+            new = Parameters(*(a + (b - a) / 2 for a, b in zip(old, new, strict=True)))
         self.history.append(self._pass.parts)
-
-    def run(
-        self, max_rounds: int, tol: float = 0.0, after_round: Callable[[], Any] | None = None
-    ) -> None:
-        """Rounds until there are `max_rounds`, or until G falls by no more than `tol` of itself."""
-        while self.n_rounds < max_rounds and not self._is_stalled(tol):
-            self.run_round()
-            if after_round is not None:
-                after_round()
-
-    def _is_stalled(self, tol: float) -> bool:
-        before, now = (parts.total for parts in (self.history * 2)[-2:])
-        return self.n_rounds > 0 and before - now <= tol * abs(before)
 
     def state(self) -> list[Any]:
         """All that the rest of training depends on, beside where it started."""
         return [list(self.parameters), self._duals, [list(p) for p in self.history]]
 
-    def _step_B(self) -> dict[str, Any]:
+    def _step_B(self) -> np.ndarray:
         """B <- argmin Σ_ij |x_i - B z_s(ij)|²."""
         sums, B = self._pass.sums, self.parameters.B
         cross = self.S.T.astype(np.float64) @ sums.source_sums
-        step = fit_source_dictionary(sums.source_gram, cross, B=B)
-        return {"B": step.value.astype(B.dtype)}
+        return fit_source_dictionary(sums.source_gram, cross, B).value.astype(B.dtype)
 
-    def _step_D(self) -> dict[str, Any]:
+    def _step_D(self) -> np.ndarray:
         """D <- argmin Σ_ij |x_j - D z_t(ij)|² with atoms in the unit ball."""
         sums, D = self._pass.sums, self.parameters.D
         cross = self.rows.cross(sums.target_sums.astype(D.dtype))
         square = len(self.S) * self.rows.total_square
-        step = fit_target_dictionary(sums.target_gram, cross, D=D, data_sq=square)
-        return {"D": step.value.astype(D.dtype)}
+        return fit_target_dictionary(sums.target_gram, cross, D, square).value.astype(D.dtype)
 
-    def _step_W(self) -> dict[str, Any]:
+    def _step_W(self) -> np.ndarray:
         """W <- argmin Σ_ij ω_ij loss(y_ij z_s(ij)' W z_t(ij)) + λ_W/2 |W|²."""
         start = SimilarityState(self._duals, self.parameters.W)
         found = fit_pair_similarity(
             self._pass.features, self.pairs, self.lambdas.similarity, start, self.effort
         )
         self._duals = found.state.duals
-        return {"W": found.value}
+        return found.value
 
 
 class _Pass:
@@ -172,8 +133,8 @@ class _Pass:
         self.codes = PairCodes(t.S @ B, source, target, p.W, loss=t.pairs.loss, starts=t.starts)
         self.Zt0 = target.codes(self.XD)
         n, C, h = len(self.XD), len(t.S), len(p.W)
-        self._step = list(row_blocks(n, 8 * C * (h + p.W.shape[1]), t.block_bytes))
-        self._kept: list | None = [] if 8 * n * C * (h + 4) <= t.kept_bytes else None
+        self._step = list(row_blocks(n, 8 * C * (h + p.W.shape[1]), BLOCK_BYTES))
+        self._kept: list | None = [] if 8 * n * C * (h + 4) <= KEPT_BYTES else None
         self._sum()
 
     def _solved(self, rows: slice) -> PairBlock:
@@ -216,9 +177,8 @@ class _Pass:
             pulls[rows] = pulled.reshape(block.Zs.shape).sum(axis=1)
         A, Z = W @ self.codes.target.inverse, self.Zt0.astype(np.float64)
         mixed = (Z.T @ pulls) @ A
-        self.sums = _Sums(
-            gram, sums, C * (Z.T @ Z) + mixed + mixed.T + A.T @ bent @ A, C * Z + pulls @ A
-        )
+        target_gram = C * (Z.T @ Z) + mixed + mixed.T + A.T @ bent @ A
+        self.sums = _Sums(gram, sums, target_gram, C * Z + pulls @ A)
         own = t.rows.total_square - float(np.einsum("jh,jh->", Z, self.XD, dtype=np.float64))
         self.parts = ObjectiveParts(
             source / (C * n) + 0.5 * w.source_fit * sum_of_squares(t.S) / C,
@@ -226,13 +186,6 @@ class _Pass:
             loss,
             0.5 * w.similarity * sum_of_squares(W),
         )
-
-
-def _between(old: Parameters, new: Parameters, share: float) -> Parameters:
-    """`share` of the way from old to new parameters."""
-    if share == 1.0:
-        return new
-    return Parameters(*(a + a.dtype.type(share) * (b - a) for a, b in zip(old, new, strict=True)))
 
 
 @register("algorithm 1")
@@ -246,11 +199,9 @@ class Algorithm1(Algorithm2):
         """Rounds from where `training` starts, which then has the parameters that were found."""
         before = training.state()
         found = (checkpoint.state("rounds") or {}).get("coupled")
-        coupled = PairwiseTraining(training, found=found)
-        coupled.run(
-            self.max_iter,
-            self.tol,
-            lambda: checkpoint.note("rounds", before | {"coupled": coupled.state()}),
-        )
+        coupled = PairwiseTraining(training, found)
+        while not is_done(coupled.history, self.max_iter, self.tol):
+            coupled.run_round()
+            checkpoint.note("rounds", before | {"coupled": coupled.state()})
         training.adopt(*coupled.parameters)
-        training.history, training.n_rounds = coupled.history, coupled.n_rounds
+        training.history = coupled.history

@@ -19,8 +19,7 @@ from unseen.model.objective import Codes, minus_log_p
 from unseen.pairs.loss import Pairs
 from unseen.rows import RowScaler
 from unseen.rows.blocks import TrainingRows
-from unseen.training.alternating import Algorithm2, Data
-from unseen.training.initialize import begin
+from unseen.training.alternating import Algorithm2, Data, begin
 from unseen.training.pairwise import Algorithm1
 
 SILENT = "the paper is silent"

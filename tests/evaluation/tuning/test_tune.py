@@ -21,7 +21,7 @@ from unseen.classes import ClassHoldout
 from unseen.estimators import ALE
 from unseen.evaluation import Protocol
 from unseen.rows import RowScaler
-from unseen.support.progress import listening
+from unseen.support.work import listening
 
 # -- beside scikit-learn ------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unseen.apps.report import page
-from unseen.support.progress import listening
+from unseen.support.work import listening
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
 _WIDTH = None if sys.stdout.isatty() else 100

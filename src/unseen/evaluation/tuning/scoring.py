@@ -16,7 +16,7 @@ from unseen.estimators.base import ZeroShotClassifier
 from unseen.evaluation.tuning.results import Outcome
 from unseen.evaluation.tuning.settings import with_parameters
 from unseen.metrics import mean_average_precision, per_class_accuracy
-from unseen.support.progress import listening
+from unseen.support.work import listening
 
 
 class TrainingData(NamedTuple):

@@ -22,7 +22,7 @@ from unseen.evaluation.tuning.scoring import Split, TrainingData, score_settings
 from unseen.evaluation.tuning.settings import Setting, by_fit
 from unseen.storage.checkpoint import Checkpoint, data_checksum
 from unseen.support.parameters import plain, plain_parameters, without
-from unseen.support.progress import tell
+from unseen.support.work import tell
 
 # A split holds out few classes, so the last splits decide between more than one or two settings.
 _FEWEST = 4

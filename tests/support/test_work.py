@@ -8,7 +8,7 @@ import pytest
 
 from unseen import JLSE, ZeroShotDataset, make_zero_shot
 from unseen.estimators import ALE, SSEReLU
-from unseen.support.progress import listening, tell
+from unseen.support.work import listening, tell
 from unseen.training.alternating import Algorithm2
 from unseen.training.pairwise import Algorithm1
 
