@@ -16,14 +16,14 @@ _PARTS = ("apascal_train.txt", "apascal_test.txt", "ayahoo_test.txt")
 _BOX = 4
 
 
-def read_apy(folder: Path, features: Path | None = None) -> ZeroShotDataset:
+def read_apy(data: Published) -> ZeroShotDataset:
     """Read the objects; aPascal classes are seen, aYahoo classes are unseen.
 
     The folder holds three lists of objects, attribute_names.txt and class_names.txt; features are
     in the order of the lines of the three lists, one after another. A class is described by the
     mean of its objects' attributes. Rows of apascal_test.txt are kept for testing seen classes.
     """
-    data = Published(folder, "aPascal / aYahoo", features)
+    folder = data.folder
     attributes = np.array(files.read_lines(data.use("attribute_names.txt")))
     parts = [_objects(data.use(name), attributes.size) for name in _PARTS]
     y = np.concatenate([names for names, _ in parts])
@@ -33,13 +33,7 @@ def read_apy(folder: Path, features: Path | None = None) -> ZeroShotDataset:
     per_object = np.vstack([values for _, values in parts])
     table = class_means(y, per_object, attributes, folder / _PARTS[0])
     n_train, n_test, _ = (names.size for names, _ in parts)
-    unseen = _unseen(y, n_train + n_test, folder)
-    data.notes.append("rows of apascal_test.txt are kept for testing seen classes")
-    splits = {"original": Split(unseen, np.arange(n_train, n_train + n_test))}
-    return data.dataset(f"APY {data.features.stem}", y, table, splits)
-
-
-def _unseen(y: np.ndarray, n_pascal: int, folder: Path) -> np.ndarray:
+    n_pascal = n_train + n_test
     unseen = np.unique(y[n_pascal:])
     both = np.intersect1d(unseen, y[:n_pascal])
     if both.size:
@@ -47,7 +41,9 @@ def _unseen(y: np.ndarray, n_pascal: int, folder: Path) -> np.ndarray:
             f"{folder / _PARTS[2]}: {listed(both.tolist())} is a class of aPascal as well, so it "
             "is not unseen"
         )
-    return unseen
+    data.notes.append("rows of apascal_test.txt are kept for testing seen classes")
+    splits = {"original": Split(unseen, np.arange(n_train, n_pascal))}
+    return data.dataset(f"APY {data.features.stem}", y, table, splits)
 
 
 def _objects(path: Path, n_attributes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from unseen import files
 from unseen.datasets.class_names import Spellings, read_names
 from unseen.datasets.dataset import Split
 from unseen.datasets.feature_file import whole_numbers
-from unseen.datasets.published import NO_ROWS, Published
 from unseen.errors import InputError, counted, listed, naming
+
+if TYPE_CHECKING:
+    from unseen.datasets.published import Published
 
 _MAIN = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
 
@@ -31,12 +34,6 @@ class SplitFile:
     @property
     def n_rows(self) -> int:
         return sum(self.rows[name].size for name in _MAIN)
-
-
-def split_file(data: Published) -> SplitFile | None:
-    """The split file of a folder that has one."""
-    is_there = data.has("att_splits.mat")
-    return read_att_splits(data.use("att_splits.mat")) if is_there else None
 
 
 def read_att_splits(path: Path) -> SplitFile:
@@ -116,11 +113,7 @@ def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
 
 
 def proposed_split(
-    data: Published,
-    table: Spellings,
-    y: np.ndarray,
-    splits: SplitFile | None,
-    same_images: bool = True,
+    data: Published, table: Spellings, y: np.ndarray, same_images: bool = True
 ) -> dict[str, Split]:
     """The proposed split of features that may be in another order than the split file.
 
@@ -128,6 +121,7 @@ def proposed_split(
     classes are looked up only if an order fits and `same_images` says that images within a class
     are in the order of the file; otherwise a fifth of each seen class is kept.
     """
+    splits = data.split_file
     if splits is None:
         return {}
     order, unseen = _fitting_order(splits, y, proposed_classes(data, table), data.notes)
@@ -216,4 +210,4 @@ def original_split(
             raise InputError(f"{path}: class {both[0].item()!r} is in testclasses.txt as well")
     if any(set(unseen) == set(other.unseen) for other in proposed.values()):
         return {}
-    return {"original": Split(unseen, NO_ROWS)}
+    return {"original": Split(unseen)}

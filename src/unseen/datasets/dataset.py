@@ -13,12 +13,14 @@ from unseen.classes.checks import as_names
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 
+_NO_ROWS = np.empty(0, dtype=np.intp)
+
 
 class Split(NamedTuple):
     """One way to divide a data set: the classes kept as unseen, and rows of seen ones to test."""
 
     unseen: np.ndarray
-    test_rows: np.ndarray
+    test_rows: np.ndarray = _NO_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class ZeroShotDataset:
     y: np.ndarray
     classes: ClassTable
     unseen: np.ndarray
-    test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    test_rows: np.ndarray = field(default_factory=lambda: _NO_ROWS)
     images: np.ndarray | None = None
     image_paths: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None

@@ -29,7 +29,6 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.datasets.sources import Sources
 from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
@@ -106,7 +105,7 @@ class _Own:
 
     def __init__(self, path: Path, findings: Findings) -> None:
         self.path, self.findings = path, findings
-        self.sources = Sources(path if path.is_dir() else path.parent)
+        self.sources = files.Sources(path if path.is_dir() else path.parent)
         self.parts: dict[str, Any] = {}
         self.rows: Rows | None = None
         self.labels_by = ""

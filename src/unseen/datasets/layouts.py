@@ -13,6 +13,7 @@ from unseen.datasets.bundle import find_bundle, is_bundle, read_bundle
 from unseen.datasets.cub import read_cub
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
+from unseen.datasets.published import Published
 from unseen.datasets.sun import read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
 from unseen.errors import InputError, naming
@@ -21,24 +22,27 @@ _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """A reader, which takes the folder and the feature file; the files any of which marks its
-    folders; and how to find the feature file."""
+    """What a layout is called, its reader, the files any of which marks its folders, and how to
+    find the feature file."""
 
-    read: Callable[..., ZeroShotDataset]
+    what: str
+    read: Callable[[Published], ZeroShotDataset]
     markers: tuple[str, ...]
     find: Callable[[Path], Path] = find_features
 
 
+_XLSA17 = Layout("the layout of Xian et al.", read_xlsa17, ("att_splits.mat",))
+_BIRDS = ("image_class_labels.txt", "CUB_200_2011/image_class_labels.txt")
 # The data sets' own files come first: the split file of Xian et al. often lies beside them.
 LAYOUTS = (
-    Layout(read_cub, ("image_class_labels.txt", "CUB_200_2011/image_class_labels.txt")),
-    Layout(read_awa, ("predicates.txt",)),
-    Layout(read_sun, ("attributeLabels_continuous.mat",)),
-    Layout(read_apy, ("apascal_train.txt",)),
-    Layout(read_xlsa17, ("att_splits.mat",)),
+    Layout("Caltech-UCSD Birds 200-2011", read_cub, _BIRDS),
+    Layout("Animals with Attributes", read_awa, ("predicates.txt",)),
+    Layout("SUN Attribute", read_sun, ("attributeLabels_continuous.mat",)),
+    Layout("aPascal / aYahoo", read_apy, ("apascal_train.txt",)),
+    _XLSA17,
 )
 # Known by what is in it, under whatever name.
-BUNDLE = Layout(read_bundle, (), find_bundle)
+BUNDLE = Layout("a data set in one file", read_bundle, (), find_bundle)
 
 
 def find_layout(path: Path) -> Layout | None:
@@ -64,8 +68,8 @@ def read_layout(path: Path, layout: Layout) -> ZeroShotDataset:
         features = layout.find(folder) if path.is_dir() else path
         # Features in a .mat file come from the same archive as the split file and share its order.
         if features.suffix == ".mat" and (folder / "att_splits.mat").exists():
-            return read_xlsa17(folder, features)
-        return layout.read(folder, features)
+            layout = _XLSA17
+        return layout.read(Published(folder, features, layout.what))
 
 
 def _folder_of(features: Path) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from unseen import files
-from unseen.datasets.att_splits import original_split, proposed_split, split_file
+from unseen.datasets.att_splits import original_split, proposed_split
 from unseen.datasets.class_names import Spellings
 from unseen.datasets.dataset import Split, ZeroShotDataset
-from unseen.datasets.published import NO_ROWS, Published, class_means, existing_pictures
+from unseen.datasets.published import Published, class_means, existing_pictures
 from unseen.errors import InputError
 
 # The ten scenes that early work kept as unseen (Jayaraman and Grauman, 2014), the paper's 707 / 10.
@@ -30,23 +30,22 @@ ORIGINAL_UNSEEN = (
 _N_CLASSES = 717
 
 
-def read_sun(folder: Path, features: Path | None = None) -> ZeroShotDataset:
+def read_sun(data: Published) -> ZeroShotDataset:
     """Read the scenes; a class is described by the mean of its images' attributes.
 
     The folder holds images.mat, attributes.mat and attributeLabels_continuous.mat; features are in
     the order of images.mat. The classes of testclasses.txt, if it is there, are unseen in place of
     the ten of the original protocol.
     """
-    data = Published(folder, "SUN Attribute", features)
     images = files.mat_strings(_variable(data.use("images.mat"), "images"))
     attributes = files.mat_strings(_variable(data.use("attributes.mat"), "attributes"))
     per_image = data.use("attributeLabels_continuous.mat")
     y = np.array([_scene(image) for image in images.tolist()])
     table = class_means(y, _variable(per_image, "labels_cv"), attributes, per_image)
     names = Spellings(table.names)
-    proposed = proposed_split(data, names, y, split_file(data))
+    proposed = proposed_split(data, names, y)
     original = original_split(data, names, proposed) or sun_original(table.names, data.notes)
-    pictures = existing_pictures(folder, images)
+    pictures = existing_pictures(data.folder, images)
     return data.dataset(f"SUN {data.features.stem}", y, table, original | proposed, pictures)
 
 
@@ -72,4 +71,4 @@ def sun_original(names: np.ndarray, notes: list[str]) -> dict[str, Split]:
         "SUN has two protocols: 'original' keeps 10 classes as unseen, 'proposed' 72; results of "
         "one do not compare with those of the other"
     )
-    return {"original": Split(np.array(found, dtype=str), NO_ROWS)}
+    return {"original": Split(np.array(found, dtype=str))}

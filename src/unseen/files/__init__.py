@@ -1,8 +1,10 @@
 """Files that users bring, read with care, and files written whole or not at all."""
 
 from unseen.files.reading import (
+    Sources,
     array_names,
     checked_path,
+    first,
     mat_strings,
     not_utf8,
     pick,
@@ -16,8 +18,10 @@ from unseen.files.reading import (
 from unseen.files.writing import writing
 
 __all__ = [
+    "Sources",
     "array_names",
     "checked_path",
+    "first",
     "mat_strings",
     "not_utf8",
     "pick",
