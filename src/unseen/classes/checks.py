@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,25 +129,18 @@ def as_numbers(name: Any, vector: Any) -> np.ndarray:
         raise InputError(f"the description of class {name!r} is not a list of numbers") from error
 
 
-def as_mapping(name: Any, vector: Any) -> Any:
-    """A pandas Series with an index of words as `{attribute: value}`; anything else as it is."""
-    index: Any = getattr(vector, "index", ())
-    if not hasattr(vector, "to_dict") or not all(isinstance(word, str) for word in index):
-        return vector
-    if not index.is_unique:
-        raise InputError(f"the description of class {name!r} names an attribute twice")
-    return vector.to_dict()
-
-
 def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
     """The values of `{attribute: value}` in the order of the attributes."""
-    if not isinstance(values, Mapping):
+    if not hasattr(values, "keys"):
         raise InputError(
             f"class {name!r} is described by a {type(values).__name__}, other classes by a mapping "
             "{attribute: value}"
         )
-    if set(values) != set(attributes):
-        odd = sorted(set(values) ^ set(attributes), key=str)
+    keys = list(values.keys())
+    if len(set(keys)) < len(keys):
+        raise InputError(f"the description of class {name!r} names an attribute twice")
+    if set(keys) != set(attributes):
+        odd = sorted(set(keys) ^ set(attributes), key=str)
         raise InputError(f"class {name!r} is described by other attributes: {listed(odd)}")
     return [values[a] for a in attributes]
 
@@ -167,13 +160,12 @@ class Group(NamedTuple):
         return slice(self.first, self.last + 1)
 
 
-def side_by_side(names: Iterable[str], widths: Iterable[int]) -> tuple[Group, ...]:
+def side_by_side(widths: Mapping[str, int]) -> tuple[Group, ...]:
     """Groups of these names and widths, one after another."""
-    groups, first = [], 0
-    for name, width in zip(names, widths, strict=True):
-        groups.append(Group(name, first, first + width - 1))
-        first += width
-    return tuple(groups)
+    ends = accumulate(widths.values())
+    return tuple(
+        Group(n, end - w, end - 1) for (n, w), end in zip(widths.items(), ends, strict=True)
+    )
 
 
 def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | None:
@@ -194,13 +186,3 @@ def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | N
             f"groups must cover the {width} columns one after another, without gaps: {list(found)}"
         )
     return found
-
-
-def chosen(groups: tuple[Group, ...] | None, columns: Sequence[int]) -> tuple[Group, ...] | None:
-    """The groups after a choice of columns; None where columns of different groups are mixed."""
-    if groups is None:
-        return None
-    owners = [g.name for c in columns for g in groups if g.first <= c <= g.last]
-    runs = [(name, len(list(run))) for name, run in groupby(owners)]
-    names = [name for name, _ in runs]
-    return side_by_side(names, [n for _, n in runs]) if len(set(names)) == len(names) else None

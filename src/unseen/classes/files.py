@@ -1,4 +1,4 @@
-"""Class tables in files: names, vectors, and where there are some, attributes and groups."""
+"""Class tables in files: names, vectors, and attributes where there are some."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from unseen import files
-from unseen.errors import InputError
 from unseen.files.tables import TABLE_SUFFIXES, read_table
 
 
@@ -18,17 +17,11 @@ def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, 
     return next(iter(table.text.values())), table.numbers, table.columns
 
 
-def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any, Any]:
+def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
     arrays = files.read_npz(path)
     names = files.pick(arrays, ("names", "class_names"), path, "class names")
     vectors = files.pick(arrays, (key or "vectors",), path, "class vectors")
-    if "group_names" not in arrays:
-        return names, vectors, arrays.get("attributes"), None
-    places = files.pick(arrays, ("group_columns",), path, "columns of the groups")
-    if np.shape(places) != (arrays["group_names"].size, 2):
-        raise InputError("group_columns needs the first and the last column of each group")
-    groups = zip(arrays["group_names"].tolist(), *places.T.tolist(), strict=True)
-    return names, vectors, arrays.get("attributes"), groups
+    return names, vectors, arrays.get("attributes")
 
 
 def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
