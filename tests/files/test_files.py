@@ -13,8 +13,10 @@ import pandas as pd
 import pytest
 import scipy.io
 
-from unseen import ClassTable, InputError, files
+from unseen import ClassTable, InputError
+from unseen.files import reading
 from unseen.files.tables import read_table
+from unseen.files.writing import writing
 
 NAMES = ["zebra", "Élan, common", 'ti"g"er']
 ATTRIBUTES = ["stripes", "hooves, cloven", "claws"]
@@ -111,7 +113,7 @@ def test_a_truncated_npy_is_an_error(tmp_path):
     for size in range(1, len(whole), 11):
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match=r"x.npy is not a whole .npy file"):
-            files.read_npy(path)
+            reading.read_npy(path)
 
 
 @pytest.mark.parametrize(
@@ -182,13 +184,13 @@ def test_numpy_files_under_the_wrong_name(tmp_path):
     with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
         archive.writestr("readme.txt", "no array")
     with pytest.raises(InputError, match=r"several arrays; rename it to .npz"):
-        files.read_npy(tmp_path / "a.npy")
+        reading.read_npy(tmp_path / "a.npy")
     with pytest.raises(InputError, match=r"Python objects \(pickle\), which are refused"):
-        files.read_npy(tmp_path / "b.npy")
+        reading.read_npy(tmp_path / "b.npy")
     with pytest.raises(InputError, match=r"holds one array; rename it to .npy"):
-        files.read_npz(tmp_path / "c.npz")
+        reading.read_npz(tmp_path / "c.npz")
     with pytest.raises(InputError, match=r"other things than arrays: 'readme.txt'"):
-        files.read_npz(tmp_path / "d.npz")
+        reading.read_npz(tmp_path / "d.npz")
 
 
 def test_a_pickle_is_never_run(tmp_path):
@@ -198,7 +200,7 @@ def test_a_pickle_is_never_run(tmp_path):
 
     np.savez(tmp_path / "a.npz", names=np.array([Bomb()]), vectors=np.eye(1))
     (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb()))
-    for read, name in ((files.read_npz, "a.npz"), (files.read_npy, "b.npy")):
+    for read, name in ((reading.read_npz, "a.npz"), (reading.read_npy, "b.npy")):
         with pytest.raises(InputError, match=name):
             read(tmp_path / name)
     assert not (tmp_path / "boom").exists()
@@ -262,10 +264,10 @@ def test_names_in_matlab_char_matrices_lose_their_padding(tmp_path):
 
 def test_read_lines_strips_and_drops_the_end(tmp_path):
     (tmp_path / "a.txt").write_bytes("\ufeff one \r\n\r\ntwo\r\n\r\n".encode())
-    assert files.read_lines(tmp_path / "a.txt") == ["one", "", "two"]
+    assert reading.read_lines(tmp_path / "a.txt") == ["one", "", "two"]
     (tmp_path / "a.txt").write_bytes(b"\xff")
     with pytest.raises(InputError, match="not a UTF-8 text file"):
-        files.read_lines(tmp_path / "a.txt")
+        reading.read_lines(tmp_path / "a.txt")
 
 
 # ---------------------------------------------------------------- writing
@@ -277,7 +279,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path, kin
     path.write_text("old")
 
     def interrupted():
-        with files.writing(path) as temporary:
+        with writing(path) as temporary:
             temporary.write_text("half")
             assert path.read_text() == "old"
             raise kind
@@ -292,7 +294,7 @@ def test_a_write_makes_folders_and_keeps_the_permissions_of_the_umask(tmp_path):
     path = tmp_path / "deep" / "er" / "a.txt"
     before = os.umask(0o027)
     try:
-        with files.writing(path) as temporary:
+        with writing(path) as temporary:
             temporary.write_text("new")
     finally:
         os.umask(before)
@@ -304,7 +306,7 @@ def test_a_write_makes_folders_and_keeps_the_permissions_of_the_umask(tmp_path):
 def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path):
 
     def write(path):
-        with files.writing(path) as temporary:
+        with writing(path) as temporary:
             temporary.write_text("new")
 
     (tmp_path / "file").write_text("")
@@ -323,21 +325,21 @@ def test_names_are_known_without_reading_arrays(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", features=np.ones((4, 3)), labels=np.ones(4))
     write_mat5(tmp_path / "v5.mat", TABLE.vectors, NAMES)
     write_mat73(tmp_path / "v73.mat", TABLE.vectors, NAMES)
-    assert files.array_names(tmp_path / "a.npz") == {"features", "labels"}
-    assert "att" in files.array_names(tmp_path / "v5.mat")
-    assert files.array_names(tmp_path / "v73.mat") == {"att", "allclasses_names"}
+    assert reading.array_names(tmp_path / "a.npz") == {"features", "labels"}
+    assert "att" in reading.array_names(tmp_path / "v5.mat")
+    assert reading.array_names(tmp_path / "v73.mat") == {"att", "allclasses_names"}
     for name in ("a.npz", "v5.mat", "v73.mat"):
         (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:150])
         with pytest.raises(InputError, match=f"{name} is not a whole"):
-            files.array_names(tmp_path / name)
+            reading.array_names(tmp_path / name)
 
 
 def test_only_the_arrays_that_are_wanted_are_read(tmp_path):
     np.savez(tmp_path / "a.npz", x=[1], y=[2])
-    assert list(files.read_npz(tmp_path / "a.npz", ["y", "z"])) == ["y"]
+    assert list(reading.read_npz(tmp_path / "a.npz", ["y", "z"])) == ["y"]
 
 
 def test_the_digest_of_a_file(tmp_path):
     (tmp_path / "a").write_bytes(b"abc")
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert files.sha256(tmp_path / "a") == digest
+    assert reading.sha256(tmp_path / "a") == digest

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
+from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, read_table
 
 
@@ -18,17 +18,17 @@ def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
-    arrays = files.read_npz(path)
-    names = files.pick(arrays, ("names", "class_names"), path, "class names")
-    vectors = files.pick(arrays, (key or "vectors",), path, "class vectors")
+    arrays = reading.read_npz(path)
+    names = reading.pick(arrays, ("names", "class_names"), path, "class names")
+    vectors = reading.pick(arrays, (key or "vectors",), path, "class vectors")
     return names, vectors, arrays.get("attributes")
 
 
 def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
     key = key or "att"
-    content = files.read_mat(path, ["allclasses_names", key])
-    names = files.mat_strings(files.pick(content, ("allclasses_names",), path, "class names"))
-    vectors = files.pick(content, (key,), path, "class vectors")
+    content = reading.read_mat(path, ["allclasses_names", key])
+    names = reading.mat_strings(reading.pick(content, ("allclasses_names",), path, "class names"))
+    vectors = reading.pick(content, (key,), path, "class vectors")
     return names, np.asarray(vectors).T, None
 
 

@@ -8,21 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
-from unseen.classes.checks import (
-    Group,
-    as_attributes,
-    as_groups,
-    as_names,
-    as_numbers,
-    as_vectors,
-    by_attribute,
-    check_different,
-    check_finite,
-    side_by_side,
-)
+from unseen.classes import checks
+from unseen.classes.checks import Group, as_names
 from unseen.classes.files import READERS
 from unseen.errors import InputError, listed, naming, nearest, require
+from unseen.files import reading
 
 
 class ClassTable:
@@ -68,11 +58,11 @@ class ClassTable:
         groups: Iterable[Any] | None = None,
     ) -> None:
         checked = as_names(names, "class names").copy()
-        numbers = as_vectors(vectors, checked)
-        words = as_attributes(attributes, numbers.shape[1])
-        check_finite(numbers, checked, words)
-        check_different(checked)
-        self._keep(checked, numbers, words, as_groups(groups, numbers.shape[1]))
+        numbers = checks.as_vectors(vectors, checked)
+        words = checks.as_attributes(attributes, numbers.shape[1])
+        checks.check_finite(numbers, checked, words)
+        checks.check_different(checked)
+        self._keep(checked, numbers, words, checks.as_groups(groups, numbers.shape[1]))
 
     def _keep(
         self,
@@ -105,8 +95,10 @@ class ClassTable:
         nested = next((v for v in vectors.values() if hasattr(v, "keys")), None)
         if nested is not None:
             attributes = list(nested.keys()) if attributes is None else list(attributes)
-            vectors = {name: by_attribute(name, v, attributes) for name, v in vectors.items()}
-        rows = {name: as_numbers(name, vector) for name, vector in vectors.items()}
+            vectors = {
+                name: checks.by_attribute(name, v, attributes) for name, v in vectors.items()
+            }
+        rows = {name: checks.as_numbers(name, vector) for name, vector in vectors.items()}
         widths = {row.size: name for name, row in rows.items()}
         if len(widths) > 1:
             shown = ", ".join(f"{name!r} has {width}" for width, name in sorted(widths.items())[:2])
@@ -159,7 +151,7 @@ class ClassTable:
         if len(set(attributes)) < len(attributes):
             attributes = [f"{k}.{a}" for k, part in parts.items() for a in part.attributes or ()]
         has_names = len(attributes) == vectors.shape[1]
-        groups = side_by_side({name: part.n_attributes for name, part in parts.items()})
+        groups = checks.side_by_side({name: part.n_attributes for name, part in parts.items()})
         return cls(names, vectors, attributes if has_names else None, groups)
 
     @classmethod
@@ -190,7 +182,7 @@ class ClassTable:
         - `.mat`: an `att_splits` file, `allclasses_names` beside `att` (d_s x C); `key` chooses
           another matrix, such as `original_att` (before its columns were scaled to unit length).
         """
-        path = files.checked_path(path)
+        path = reading.checked_path(path)
         if path.suffix not in READERS:
             raise InputError(
                 f"{path}: a class table is a file of kind {', '.join(sorted(READERS))}, "

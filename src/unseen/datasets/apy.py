@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.class_names import Spellings
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, class_means
 from unseen.errors import InputError, listed
+from unseen.files import reading
 
 _PARTS = ("apascal_train.txt", "apascal_test.txt", "ayahoo_test.txt")
 _BOX = 4
@@ -24,11 +24,11 @@ def read_apy(data: Published) -> ZeroShotDataset:
     mean of its objects' attributes. Rows of apascal_test.txt are kept for testing seen classes.
     """
     folder = data.folder
-    attributes = np.array(files.read_lines(data.use("attribute_names.txt")))
+    attributes = np.array(reading.read_lines(data.use("attribute_names.txt")))
     parts = [_objects(data.use(name), attributes.size) for name in _PARTS]
     y = np.concatenate([names for names, _ in parts])
     if data.has("class_names.txt"):
-        known = Spellings(files.read_lines(data.use("class_names.txt")))
+        known = Spellings(reading.read_lines(data.use("class_names.txt")))
         y = known.match(y, folder / _PARTS[0], data.notes)
     per_object = np.vstack([values for _, values in parts])
     table = class_means(y, per_object, attributes, folder / _PARTS[0])
@@ -48,7 +48,7 @@ def read_apy(data: Published) -> ZeroShotDataset:
 
 def _objects(path: Path, n_attributes: int) -> tuple[np.ndarray, np.ndarray]:
     """Class and attributes of each object, from lines "image class xmin ymin xmax ymax a a ..."."""
-    lines = [line.split() for line in files.read_lines(path)]
+    lines = [line.split() for line in reading.read_lines(path)]
     width = 2 + _BOX + n_attributes
     odd = next((k for k, line in enumerate(lines, start=1) if len(line) != width), None)
     if odd is not None:

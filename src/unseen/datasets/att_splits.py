@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.class_names import Spellings, read_names
 from unseen.datasets.dataset import Split
 from unseen.datasets.feature_file import whole_numbers
 from unseen.errors import InputError, counted, listed, naming
+from unseen.files import reading
 
 if TYPE_CHECKING:
     from unseen.datasets.published import Published
@@ -42,15 +42,15 @@ def read_att_splits(path: Path) -> SplitFile:
     `original_att` is read where it is there, as `att` is scaled to length 1 per class. `train_loc`
     and `val_loc` are not: in several copies they hold test rows.
     """
-    content = files.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN])
+    content = reading.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN])
     with naming(path):
-        vectors = files.pick(content, ("original_att", "att"), path, "class vectors").T
+        vectors = reading.pick(content, ("original_att", "att"), path, "class vectors").T
         names = content.get("allclasses_names")
-        names = None if names is None else files.mat_strings(names)
+        names = None if names is None else reading.mat_strings(names)
         if names is not None and names.size != vectors.shape[0]:
             raise InputError(f"{names.size} class names but {vectors.shape[0]} columns of att")
         rows = {
-            name: whole_numbers(files.pick(content, (name,), path, "row numbers"), name) - 1
+            name: whole_numbers(reading.pick(content, (name,), path, "row numbers"), name) - 1
             for name in _MAIN
         }
         _check_lists(rows)

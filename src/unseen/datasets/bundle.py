@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.att_splits import fill_unknown
 from unseen.datasets.class_names import Spellings, label_names, names_in_paths
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError, counted, listed, naming
+from unseen.files import reading
 
 _TABLES = ("attributes_continuous", "attributes_binary")
 _UNSEEN = "unseen_"
@@ -26,7 +26,7 @@ def is_bundle(path: Path) -> bool:
     if path.suffix != ".npz" or not path.is_file():
         return False
     try:
-        names = files.array_names(path)
+        names = reading.array_names(path)
     except InputError:  # reported when it is read
         return False
     if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
@@ -50,8 +50,8 @@ def read_bundle(data: Published) -> ZeroShotDataset:
     continuous class table, the binary one is read. Classes are numbered from 0.
     """
     path, labels = data.features, data.rows.labels
-    others = files.array_names(path) - {"features"}
-    arrays = files.read_npz(path, list(others))
+    others = reading.array_names(path) - {"features"}
+    arrays = reading.read_npz(path, list(others))
     with naming(path):
         table = _table(arrays, data)
         y = label_names(labels, table.names, path, first=0)
@@ -78,7 +78,7 @@ def _strings(arrays: dict[str, np.ndarray], name: str, size: int) -> Any:
 
 
 def _table(arrays: dict[str, np.ndarray], data: Published) -> ClassTable:
-    vectors = files.pick(arrays, _TABLES, data.features, "class table")
+    vectors = reading.pick(arrays, _TABLES, data.features, "class table")
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
         raise InputError(
             f"the class table must be numbers, one row per class, not {vectors.dtype} of shape "

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen import files
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import SUFFIXES
 from unseen.datasets.layouts import Layout, find_layout, read_layout
 from unseen.errors import InputError, MissingExtraError, listed
+from unseen.files import reading
 
 _XLSA17 = (
     "https://www.mpi-inf.mpg.de/departments/computer-vision-and-machine-learning/research/"
@@ -148,7 +148,7 @@ def feature_file(path: Path) -> Path:
     """The features of the data set in a folder or file that was found; they are not read."""
     file = _layout(path).find(path) if path.is_dir() else path
     if file.suffix in (".npz", ".mat"):
-        files.array_names(file)  # a file that is broken says so
+        reading.array_names(file)  # a file that is broken says so
     return file
 
 
@@ -157,7 +157,7 @@ def _layout(path: Path) -> Layout:
     if layout is None:
         for file in path.glob("*") if path.is_dir() else (path,):
             if file.suffix == ".npz":
-                files.array_names(file)  # as above
+                reading.array_names(file)  # as above
         raise InputError(f"{path} is in no layout that is known; docs/datasets.md shows them")
     return layout
 

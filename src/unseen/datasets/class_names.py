@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.feature_file import FeatureRows, whole_numbers
 from unseen.errors import InputError, naming, nearest
+from unseen.files import reading
 
 
 def canonical(name: str) -> str:
@@ -62,7 +62,7 @@ class Spellings:
 def read_numbered(path: Path) -> np.ndarray:
     """Names from lines "number name", in the order of the numbers 1, 2, ..., not of the lines."""
     found: dict[int, str] = {}
-    for place, line in enumerate(files.read_lines(path), start=1):
+    for place, line in enumerate(reading.read_lines(path), start=1):
         number, _, name = line.replace("\t", " ").partition(" ")
         if not number.isdecimal() or not name.strip():
             raise InputError(f"{path}, line {place}: {line[:40]!r} is not a number and a name")
@@ -77,7 +77,7 @@ def read_numbered(path: Path) -> np.ndarray:
 
 def read_names(path: Path, table: Spellings, notes: list[str]) -> np.ndarray:
     """Names of classes, one per line, in the spelling of the table."""
-    return table.match((line for line in files.read_lines(path) if line), path, notes)
+    return table.match((line for line in reading.read_lines(path) if line), path, notes)
 
 
 def names_in_paths(paths: np.ndarray, table: Spellings) -> np.ndarray:

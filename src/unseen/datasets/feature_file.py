@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.dataset import check_features
 from unseen.errors import InputError, listed, naming
+from unseen.files import reading
 
 SUFFIXES = (".npz", ".npy", ".mat")
 FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
@@ -50,12 +50,12 @@ def _holds_features(path: Path) -> bool:
     if path.suffix == ".npy" or path.stem in ("features", "res101"):
         return path.stem in ("features", "res101")
     try:
-        return not files.array_names(path).isdisjoint(FEATURE_ARRAYS)
+        return not reading.array_names(path).isdisjoint(FEATURE_ARRAYS)
     except InputError:  # reported when it is read
         return True
 
 
-def read_feature_file(path: Path, sources: files.Sources) -> FeatureRows:
+def read_feature_file(path: Path, sources: reading.Sources) -> FeatureRows:
     """Features from a .npz, .npy, .mat or .txt file, float16 as float32, and what it has beside."""
     sources.use_path(path)
     readers = {".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".txt": _read_awa2}
@@ -69,17 +69,17 @@ def read_feature_file(path: Path, sources: files.Sources) -> FeatureRows:
 
 def read_arrays(path: Path) -> FeatureRows:
     """What a .npz or .mat file has of features, labels and image paths."""
-    read = files.read_mat if path.suffix == ".mat" else files.read_npz
+    read = reading.read_mat if path.suffix == ".mat" else reading.read_npz
     arrays = read(path, [*FEATURE_ARRAYS, *LABEL_ARRAYS, *_IMAGES])
-    X = np.asarray(files.pick(arrays, FEATURE_ARRAYS, path, "features"))
-    images = files.first(arrays, _IMAGES)
-    images = None if images is None else files.mat_strings(images)
-    return FeatureRows(X, files.first(arrays, LABEL_ARRAYS), images)
+    X = np.asarray(reading.pick(arrays, FEATURE_ARRAYS, path, "features"))
+    images = reading.first(arrays, _IMAGES)
+    images = None if images is None else reading.mat_strings(images)
+    return FeatureRows(X, reading.first(arrays, LABEL_ARRAYS), images)
 
 
-def _read_npz(path: Path, sources: files.Sources) -> FeatureRows:
+def _read_npz(path: Path, sources: reading.Sources) -> FeatureRows:
     rows = read_arrays(path)
-    mean = files.read_npz(path, ["mean_projected"]).get("mean_projected")
+    mean = reading.read_npz(path, ["mean_projected"]).get("mean_projected")
     if mean is None:
         return rows
     # Stored centred; the mean goes back on, so that the rows are as they were measured.
@@ -88,7 +88,7 @@ def _read_npz(path: Path, sources: files.Sources) -> FeatureRows:
     return rows._replace(X=X)
 
 
-def _read_mat(path: Path, sources: files.Sources) -> FeatureRows:
+def _read_mat(path: Path, sources: reading.Sources) -> FeatureRows:
     """MATLAB stores d x N by columns, which is N x d by rows: the transpose is no copy."""
     rows = read_arrays(path)
     X, labels = rows.X, rows.labels
@@ -102,21 +102,21 @@ def _read_mat(path: Path, sources: files.Sources) -> FeatureRows:
     return rows._replace(X=X)
 
 
-def _read_npy(path: Path, sources: files.Sources) -> FeatureRows:
-    X = files.read_npy(path)
+def _read_npy(path: Path, sources: reading.Sources) -> FeatureRows:
+    X = reading.read_npy(path)
     for beside in (path.with_name("labels.npy"), path.with_name("labels.txt")):
         if beside.exists():
-            read = files.read_npy if beside.suffix == ".npy" else read_numbers
+            read = reading.read_npy if beside.suffix == ".npy" else read_numbers
             return FeatureRows(X, read(sources.use_path(beside)))
     return FeatureRows(X)
 
 
-def _read_awa2(path: Path, sources: files.Sources) -> FeatureRows:
+def _read_awa2(path: Path, sources: reading.Sources) -> FeatureRows:
     """A line of numbers per image, with the labels and the file names in two more files."""
     stem = path.name.removesuffix("features.txt")
     labels = read_numbers(sources.use_path(path.with_name(f"{stem}labels.txt")))
     images = path.with_name(f"{stem}filenames.txt")
-    names = np.array(files.read_lines(sources.use_path(images))) if images.exists() else None
+    names = np.array(reading.read_lines(sources.use_path(images))) if images.exists() else None
     return FeatureRows(read_matrix(path, labels.size, "labels", np.float32), labels, names)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
@@ -29,6 +28,7 @@ from unseen.datasets.row_files import (
     read_labels,
 )
 from unseen.errors import InputError, listed, naming, nearest
+from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
@@ -106,7 +106,7 @@ class _Own:
 
     def __init__(self, path: Path, findings: Findings) -> None:
         self.path, self.findings = path, findings
-        self.sources = files.Sources(path if path.is_dir() else path.parent)
+        self.sources = reading.Sources(path if path.is_dir() else path.parent)
         self.parts: dict[str, Any] = {}
         self.rows = Rows(np.empty((0, 0)))
         self.labels_by = ""
@@ -185,11 +185,11 @@ class _Own:
     # -- one file
 
     def archive(self) -> dict[str, Any]:
-        arrays = files.read_npz(self.sources.use_path(self.path))
+        arrays = reading.read_npz(self.sources.use_path(self.path))
         readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": as_strings}
 
         def pick(names: tuple[str, ...], what: str) -> Any:
-            return files.pick(arrays, names, self.path, what)
+            return reading.pick(arrays, names, self.path, what)
 
         def classes() -> ClassTable:
             names = as_strings(pick(("class_names",), "class names"))
@@ -255,7 +255,7 @@ class _Own:
     def images(self) -> dict[str, Any]:
         paths = self.parts.get("image_paths")
         if self.sources.has("images.txt"):
-            paths = files.read_lines(self.sources.use("images.txt"))
+            paths = reading.read_lines(self.sources.use("images.txt"))
         if paths is None:
             return {}
         return {"image_paths": np.array([str(self.path / name) for name in paths])}
@@ -263,7 +263,7 @@ class _Own:
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
     """Names of classes, one per line, all of which the table describes."""
-    lines = files.read_lines(path) if path.stat().st_size else []
+    lines = reading.read_lines(path) if path.stat().st_size else []
     names = {number: line for number, line in enumerate(lines, start=1) if line}
     if not names:
         raise InputError(f"{path} names no class; name classes in it, one per line, or delete it")
@@ -278,7 +278,7 @@ def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
 
 
 def _row_numbers(path: Path) -> np.ndarray:
-    lines = [line for line in files.read_lines(path) if line]
+    lines = [line for line in reading.read_lines(path) if line]
     # Eighteen digits fit in 64 bits.
     bad = next((line for line in lines if not line.isdecimal() or len(line) > 18), None)
     if bad is not None:

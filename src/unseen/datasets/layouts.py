@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen import files
 from unseen.datasets.apy import read_apy
 from unseen.datasets.awa import read_awa
 from unseen.datasets.bundle import find_bundle, is_bundle, read_bundle
@@ -17,6 +16,7 @@ from unseen.datasets.published import Published
 from unseen.datasets.sun import read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
 from unseen.errors import InputError, naming
+from unseen.files import reading
 
 _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
@@ -81,7 +81,7 @@ def _folder_of(features: Path) -> Path:
 def _is_whole(archive: Path) -> bool:
     """Is it a user's data set by itself? One that cannot be read is not."""
     try:
-        return "class_names" in files.array_names(archive)
+        return "class_names" in reading.array_names(archive)
     except InputError:
         return False
 

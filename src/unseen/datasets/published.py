@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.att_splits import SplitFile, read_att_splits
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.feature_file import FeatureRows, read_feature_file
 from unseen.errors import InputError
+from unseen.files import reading
 
 _PICTURES = ("images", "JPEGImages", "thumbs")
 
 
-class Published(files.Sources):
+class Published(reading.Sources):
     """The folder of a published data set, its feature file, and notes on what was noticed while
     reading; `what` is what the data set is called in the first of them."""
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.bundle import is_bundle
 from unseen.datasets.dataset import check_features, check_finite, in_order
 from unseen.datasets.feature_file import read_arrays
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, counted, listed, naming
+from unseen.files import reading
 from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, column_names, is_unique, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
@@ -128,14 +128,14 @@ def _read_file(path: Path, names: tuple[str, ...] | None) -> Rows:
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
         )
     if path.suffix == ".npy":
-        return Rows(files.read_npy(path))
+        return Rows(reading.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         trained_on = {name.casefold() for name in names or ()}
         known = LABEL_COLUMNS + _IMAGE_COLUMNS
         # Numbers of rows are read as text: floating point would not keep all of their digits.
         table = read_table(path, (*known, *(n for n in ROW_NUMBER_COLUMNS if n not in trained_on)))
-        labels = files.first(table.text, LABEL_COLUMNS)
-        images = files.first(table.text, _IMAGE_COLUMNS)
+        labels = reading.first(table.text, LABEL_COLUMNS)
+        images = reading.first(table.text, _IMAGE_COLUMNS)
         beside = {c: cells for c, cells in table.text.items() if c not in known}
         return Rows(table.numbers, labels, images, table.columns, beside)
     X, labels, images = read_arrays(path)
@@ -171,9 +171,9 @@ def read_labels(path: Path, rows: Rows) -> Labels:
     """Labels in the order of the rows, matched by a column that names or numbers rows in both
     files, else taken in their order."""
     if path.suffix == ".txt":
-        return Labels(np.array(files.read_lines(path)))
+        return Labels(np.array(reading.read_lines(path)))
     if path.suffix == ".npy":
-        return Labels(as_strings(files.read_npy(path)))
+        return Labels(as_strings(reading.read_npy(path)))
     columns = (name.casefold() for name in column_names(path))
     table = read_table(path, (*columns, "index")).text
     label = _label_column(table, path)
@@ -214,7 +214,7 @@ def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
 def _keys(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns that name or number rows, under one name each."""
     folded = {c.casefold(): cells for c, cells in columns.items()}
-    keys = {"image": files.first(folded, _IMAGE_COLUMNS)}
+    keys = {"image": reading.first(folded, _IMAGE_COLUMNS)}
     keys |= {c: folded.get(c) for c in ROW_NUMBER_COLUMNS}
     return {c: cells for c, cells in keys.items() if cells is not None}
 
@@ -251,4 +251,4 @@ def as_strings(labels: Any) -> np.ndarray:
             return np.char.decode(labels, "utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
-    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
+    return reading.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.att_splits import original_split, proposed_split
 from unseen.datasets.class_names import Spellings
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, class_means, existing_pictures
 from unseen.errors import InputError
+from unseen.files import reading
 
 # The ten scenes that early work kept as unseen (Jayaraman and Grauman, 2014), the paper's 707 / 10.
 ORIGINAL_UNSEEN = (
@@ -37,8 +37,8 @@ def read_sun(data: Published) -> ZeroShotDataset:
     the order of images.mat. The classes of testclasses.txt, if it is there, are unseen in place of
     the ten of the original protocol.
     """
-    images = files.mat_strings(_variable(data.use("images.mat"), "images"))
-    attributes = files.mat_strings(_variable(data.use("attributes.mat"), "attributes"))
+    images = reading.mat_strings(_variable(data.use("images.mat"), "images"))
+    attributes = reading.mat_strings(_variable(data.use("attributes.mat"), "attributes"))
     per_image = data.use("attributeLabels_continuous.mat")
     y = np.array([_scene(image) for image in images.tolist()])
     table = class_means(y, _variable(per_image, "labels_cv"), attributes, per_image)
@@ -50,7 +50,7 @@ def read_sun(data: Published) -> ZeroShotDataset:
 
 
 def _variable(path: Path, name: str) -> Any:
-    return files.pick(files.read_mat(path, [name]), (name,), path, name)
+    return reading.pick(reading.read_mat(path, [name]), (name,), path, name)
 
 
 def _scene(image: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError, counted, require
-from unseen.files import checked_path, not_utf8, whole
+from unseen.files.reading import checked_path, not_utf8, whole
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # What the column of labels may be called, where a table may hold labels.

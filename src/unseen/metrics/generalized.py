@@ -8,16 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unseen.errors import InputError
-from unseen.metrics.input import (
-    as_candidates,
-    as_labels,
-    check_both_sides,
-    check_same_kind,
-    label_pair,
-    score_matrix,
-    scores_of_rows,
-    seen_columns,
-)
+from unseen.metrics import input as given
 from unseen.metrics.recognition import per_class_accuracy
 
 
@@ -64,11 +55,11 @@ def generalized_accuracy(
     y_true: ArrayLike, y_pred: ArrayLike, seen_classes: ArrayLike
 ) -> GeneralizedAccuracy:
     """(a_s, a_u, H): per-class accuracy over the seen and over the other classes of `y_true`."""
-    true, predicted = label_pair(y_true, y_pred)
-    seen_names = as_labels(seen_classes, "seen_classes")
-    check_same_kind(true, "y_true", seen_names, "seen_classes")
+    true, predicted = given.label_pair(y_true, y_pred)
+    seen_names = given.as_labels(seen_classes, "seen_classes")
+    given.check_same_kind(true, "y_true", seen_names, "seen_classes")
     is_seen = np.isin(true, seen_names)
-    check_both_sides(is_seen, "row of y_true")
+    given.check_both_sides(is_seen, "row of y_true")
     seen = per_class_accuracy(true[is_seen], predicted[is_seen])
     unseen = per_class_accuracy(true[~is_seen], predicted[~is_seen])
     return GeneralizedAccuracy(seen, unseen, harmonic_mean(seen, unseen))
@@ -78,11 +69,11 @@ def apply_calibration(
     scores: ArrayLike, candidates: ArrayLike, seen_classes: ArrayLike, factor: float
 ) -> np.ndarray:
     """s_jc - γ [c seen]: calibrated stacking (Chao et al. 2016); a new array of the same dtype."""
-    names = as_candidates(candidates)
-    S = score_matrix(scores, names)
+    names = given.as_candidates(candidates)
+    S = given.score_matrix(scores, names)
     if not np.isfinite(factor):
         raise InputError(f"factor is {factor}; give a finite number, 0 for no calibration")
-    return S - (factor * seen_columns(names, seen_classes)).astype(S.dtype)
+    return S - (factor * given.seen_columns(names, seen_classes)).astype(S.dtype)
 
 
 def seen_unseen_curve(
@@ -98,13 +89,13 @@ def seen_unseen_curve(
     `best_factor` maximises H: the middle of its interval, the widest of equals, among intervals
     that the rounding of the scores can resolve; 0 if none has H > 0.
     """
-    names = as_candidates(candidates)
-    S, true = scores_of_rows(y_true, scores, names)
+    names = given.as_candidates(candidates)
+    S, true = given.scores_of_rows(y_true, scores, names)
     scale = float(max(S.max(), -S.min()))
     if not np.isfinite(scale):
         raise InputError("scores holds an infinite value; the sweep needs finite ones, so clip it")
-    columns = seen_columns(names, seen_classes)
-    check_both_sides(columns[true], "row of y_true")
+    columns = given.seen_columns(names, seen_classes)
+    given.check_both_sides(columns[true], "row of y_true")
     critical, seen, unseen = _staircase(*_flips(S, true, columns), columns[true])
     H = _harmonic_means(seen, unseen)
     ausuc = float(np.sum(np.diff(unseen) * (seen[1:] + seen[:-1])) / 2)

@@ -19,8 +19,8 @@ import sklearn
 from sklearn.base import ClassifierMixin
 
 import unseen
-from unseen import files
 from unseen.errors import InputError
+from unseen.files import reading
 from unseen.storage import tensors
 from unseen.storage.old_formats import upgraded
 from unseen.storage.tensors import Arrays, DamagedError
@@ -86,7 +86,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     The model of a class outside the library is read once the module that defines it is imported.
     """
-    path = files.checked_path(path)
+    path = reading.checked_path(path)
     try:
         manifest, arrays = tensors.read(path, KIND)
     except OSError as error:
