@@ -12,7 +12,7 @@ from tests.oracles.joint import objective, scaled_rows
 from unseen import JLSE, make_zero_shot
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler, RowScaling
 from unseen.training.alternating import Data, Training
 from unseen.training.initialize import (
     MOST_CLASS_ATOMS,
@@ -43,7 +43,7 @@ def top_eigenvectors(X: np.ndarray, h: int) -> np.ndarray:
 )
 def test_target_atoms_are_the_top_eigenvectors(d: int, h: int, center: bool, dtype: Any) -> None:
     X = decaying(700, d, dtype)
-    scaling = RowScaling.fit(X, True, center, True)
+    scaling = RowScaler(True, center).learn(X, True)
     D = target_dictionary(TrainingRows(X, scaling), h, 0)
     assert D.shape == (d, h)
     assert D.dtype == dtype
@@ -81,7 +81,7 @@ def test_no_more_atoms_than_columns_or_rows(n: int, d: int) -> None:
 @pytest.mark.parametrize("center", [False, True])
 def test_constant_rows_still_give_orthonormal_atoms(d: int, value: float, center: bool) -> None:
     X = np.full((40, d), value)
-    D = target_dictionary(TrainingRows(X, RowScaling.fit(X, True, center, True)), 5, 0)
+    D = target_dictionary(TrainingRows(X, RowScaler(True, center).learn(X, True)), 5, 0)
     np.testing.assert_allclose(D.T @ D, np.eye(5), atol=1e-8)
 
 
@@ -152,7 +152,7 @@ def started(
         "target_shrinkage": 0.1,
         "similarity_penalty": 0.3,
     }
-    rows = TrainingRows(DATA.X, RowScaling.fit(DATA.X, True, True, True, 0.4))
+    rows = TrainingRows(DATA.X, RowScaler(True, True).learn(DATA.X, True, 0.4))
     data = Data(S, rows, Pairs.weighted(labels, 6, 3.0, loss))
     return begin(data, JLSE(**choices | changed), block_tol, found)
 

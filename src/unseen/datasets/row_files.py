@@ -16,7 +16,7 @@ from unseen.datasets.feature_file import read_arrays
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, counted, listed, naming
 from unseen.files import reading
-from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, column_names, is_unique, read_table
+from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, is_unique, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", *TABLE_SUFFIXES)
@@ -174,8 +174,7 @@ def read_labels(path: Path, rows: Rows) -> Labels:
         return Labels(np.array(reading.read_lines(path)))
     if path.suffix == ".npy":
         return Labels(as_strings(reading.read_npy(path)))
-    columns = (name.casefold() for name in column_names(path))
-    table = read_table(path, (*columns, "index")).text
+    table = read_table(path, text=None).text
     label = _label_column(table, path)
     labels = table.pop(label)
     images = {} if rows.image_paths is None else {"image": rows.image_paths}
