@@ -21,8 +21,8 @@ from unseen.datasets import (
     load_digits_zero_shot,
     make_zero_shot,
     open_dataset,
-    seven_segments,
 )
+from unseen.datasets.embedded import seven_segments
 from unseen.rows.blocks import row_blocks
 
 TABLE = ClassTable(["ant", "bee", "cat", "dog"], np.eye(4))

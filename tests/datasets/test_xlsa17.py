@@ -31,7 +31,7 @@ from tests.datasets.writers import (
 )
 from unseen import InputError
 from unseen.datasets import open_dataset
-from unseen.datasets.sun import ORIGINAL_UNSEEN
+from unseen.datasets.scenes_and_objects import ORIGINAL_UNSEEN
 from unseen.errors import MissingExtraError
 
 

@@ -15,14 +15,11 @@ def as_names(names: Any, what: str) -> np.ndarray:
     """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"{what} must be a list, not {names!r}")
-    try:
-        array = names if isinstance(names, np.ndarray) else np.asarray(_listed(names))
-    except ValueError as error:
-        raise InputError(f"{what} must be a flat list of strings or numbers") from error
+    array: Any = names
+    if not isinstance(names, np.ndarray) or names.dtype.kind in "OT":
+        array = _uniform(list(names), what)
     if array.ndim != 1:
         raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
-    if array.dtype.kind in "OT":
-        array = _uniform(array, what)
     if array.dtype.kind not in "Ubiuf":
         raise InputError(f"{what} must be strings or numbers, not {array.dtype}")
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
@@ -30,25 +27,23 @@ def as_names(names: Any, what: str) -> np.ndarray:
     return array
 
 
-def _listed(names: Iterable[Any]) -> Any:
-    """The names as an array, except that mixed kinds stay objects so that they can be refused."""
-    names = list(names)
-    kinds = {isinstance(n, str) for n in names}
-    return np.array(names, dtype=object) if len(kinds) > 1 else names
-
-
-def _uniform(array: np.ndarray, what: str) -> np.ndarray:
-    if all(isinstance(n, str) for n in array):
-        return np.array(array.tolist(), dtype=str)
-    number = (int, float, np.number, np.bool_)
-    if all(isinstance(n, number) for n in array):
-        return np.array(array.tolist())
-    strange = [n for n in array if not isinstance(n, (str, *number))]
-    if strange:
-        raise InputError(f"{what} must be strings or numbers, not {strange[0]!r}")
-    word = next(n for n in array if isinstance(n, str))
-    odd = next(n for n in array if not isinstance(n, str))
-    raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+def _uniform(names: list[Any], what: str) -> np.ndarray:
+    """The names as an array; numpy would make strings of numbers that stand among strings."""
+    words = [isinstance(name, str) for name in names]
+    if any(words) and not all(words):
+        odd = names[words.index(False)]
+        if not isinstance(odd, (int, float, np.number, np.bool_)):
+            raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+        word = names[words.index(True)]
+        raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+    try:
+        array = np.asarray(names)
+    except ValueError as error:
+        raise InputError(f"{what} must be a flat list of strings or numbers") from error
+    if array.dtype.kind == "O":
+        odd = next(name for name in names if not isinstance(name, (int, float)))
+        raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+    return array
 
 
 # -- vectors --------------------------------------------------------------------------------------

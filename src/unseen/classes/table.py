@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unseen.classes import checks
 from unseen.classes.checks import Group, as_names
-from unseen.classes.files import READERS
 from unseen.errors import InputError, listed, naming, nearest, require
 from unseen.files import reading
+from unseen.files.tables import TABLE_SUFFIXES, read_table
 
 
 class ClassTable:
@@ -183,13 +184,13 @@ class ClassTable:
           another matrix, such as `original_att` (before its columns were scaled to unit length).
         """
         path = reading.checked_path(path)
-        if path.suffix not in READERS:
+        if path.suffix not in _READERS:
             raise InputError(
-                f"{path}: a class table is a file of kind {', '.join(sorted(READERS))}, "
+                f"{path}: a class table is a file of kind {', '.join(sorted(_READERS))}, "
                 f"not {path.suffix or 'one without a suffix'}"
             )
         with naming(path):
-            return cls(*READERS[path.suffix](path, key))
+            return cls(*_READERS[path.suffix](path, key))
 
     # -- using it -----------------------------------------------------------------------------
 
@@ -324,3 +325,34 @@ class ClassTable:
             f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
             f"{listed(self.names.tolist(), 3)})"
         )
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    table = read_table(path, first_is_text=True)
+    return next(iter(table.text.values())), table.numbers, table.columns
+
+
+def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
+    arrays = reading.read_npz(path)
+    names = reading.pick(arrays, ("names", "class_names"), path, "class names")
+    vectors = reading.pick(arrays, (key or "vectors",), path, "class vectors")
+    return names, vectors, arrays.get("attributes")
+
+
+def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
+    key = key or "att"
+    content = reading.read_mat(path, ["allclasses_names", key])
+    names = reading.mat_strings(reading.pick(content, ("allclasses_names",), path, "class names"))
+    vectors = reading.pick(content, (key,), path, "class vectors")
+    return names, np.asarray(vectors).T, None
+
+
+# The parts of a `ClassTable` from a path and the name of its matrix, by the kind of file.
+_READERS: dict[str, Callable[[Path, str | None], tuple[Any, ...]]] = {
+    ".npz": _read_npz,
+    ".mat": _read_att_splits,
+    **dict.fromkeys(TABLE_SUFFIXES, _read_columns),
+}

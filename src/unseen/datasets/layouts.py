@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen.datasets.apy import read_apy
 from unseen.datasets.awa import read_awa
 from unseen.datasets.bundle import find_bundle, is_bundle, read_bundle
 from unseen.datasets.cub import read_cub
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
 from unseen.datasets.published import Published
-from unseen.datasets.sun import read_sun
+from unseen.datasets.scenes_and_objects import read_apy, read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
 from unseen.errors import InputError, naming
 from unseen.files import reading

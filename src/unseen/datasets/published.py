@@ -14,7 +14,6 @@ from unseen.classes import ClassTable
 from unseen.datasets.att_splits import SplitFile, read_att_splits
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.feature_file import FeatureRows, read_feature_file
-from unseen.errors import InputError
 from unseen.files import reading
 
 _PICTURES = ("images", "JPEGImages", "thumbs")
@@ -65,21 +64,6 @@ class Published(reading.Sources):
             split=active,
             sources=self.digests(),
         )
-
-
-def class_means(
-    y: np.ndarray, per_image: np.ndarray, attributes: np.ndarray, where: Path
-) -> ClassTable:
-    """A table with one row per class: the mean of the attributes (N x d) of its images."""
-    if per_image.shape != (y.size, attributes.size):
-        raise InputError(
-            f"{where} has attributes of shape {per_image.shape} for {y.size} images and "
-            f"{attributes.size} attribute names"
-        )
-    names, position = np.unique(y, return_inverse=True)
-    sums = np.zeros((names.size, attributes.size))
-    np.add.at(sums, position, per_image)
-    return ClassTable(names, sums / np.bincount(position)[:, None], attributes)
 
 
 def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | None:

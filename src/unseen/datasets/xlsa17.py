@@ -9,7 +9,7 @@ from unseen.datasets.att_splits import exact_split, fill_unknown, read_att_split
 from unseen.datasets.class_names import Spellings, read_numbered, settle_labels
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
-from unseen.datasets.sun import sun_original
+from unseen.datasets.scenes_and_objects import sun_original
 
 
 def read_xlsa17(data: Published) -> ZeroShotDataset:

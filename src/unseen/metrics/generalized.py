@@ -39,9 +39,7 @@ class SeenUnseenCurve(NamedTuple):
     def at(self, factor: float) -> GeneralizedAccuracy:
         """The accuracies at any factor; exactly on a critical value the seen class wins."""
         n = np.searchsorted(self.critical, factor, side="left")
-        return GeneralizedAccuracy(
-            float(self.seen[n]), float(self.unseen[n]), float(self.harmonic_mean[n])
-        )
+        return GeneralizedAccuracy(*(float(v[n]) for v in self[1:4]))
 
 
 def harmonic_mean(seen: float, unseen: float) -> float:
@@ -63,17 +61,6 @@ def generalized_accuracy(
     seen = per_class_accuracy(true[is_seen], predicted[is_seen])
     unseen = per_class_accuracy(true[~is_seen], predicted[~is_seen])
     return GeneralizedAccuracy(seen, unseen, harmonic_mean(seen, unseen))
-
-
-def apply_calibration(
-    scores: ArrayLike, candidates: ArrayLike, seen_classes: ArrayLike, factor: float
-) -> np.ndarray:
-    """s_jc - γ [c seen]: calibrated stacking (Chao et al. 2016); a new array of the same dtype."""
-    names = given.as_candidates(candidates)
-    S = given.score_matrix(scores, names)
-    if not np.isfinite(factor):
-        raise InputError(f"factor is {factor}; give a finite number, 0 for no calibration")
-    return S - (factor * given.seen_columns(names, seen_classes)).astype(S.dtype)
 
 
 def seen_unseen_curve(
