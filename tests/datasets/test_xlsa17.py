@@ -209,14 +209,14 @@ SLIPS = [
     ({"image_files": paths()[:9]}, {}, "30 labels but 9 image paths"),
     ({}, {"att": None, "original_att": None}, r"att_splits.mat has no class vectors"),
     ({}, {"trainval_loc": None}, r"att_splits.mat has no row numbers: looked for 'trainval_loc'"),
-    ({}, {"test_unseen_loc": loc([30])}, "test_unseen_loc goes up to 31, but the features have 30"),
+    ({}, {"test_unseen_loc": loc([30])}, "row numbers go up to 31, but the features have 30"),
     ({}, {"test_seen_loc": loc([-1])}, "test_seen_loc must be counted from 1"),
     ({}, {"test_seen_loc": np.array([[1.5]])}, "test_seen_loc must be whole numbers"),
     ({}, {"test_seen_loc": loc([2, 2])}, "test_seen_loc has a row number twice"),
     ({}, {"trainval_loc": loc([0, 1, *both])}, "trainval_loc and test_seen_loc have 2 rows in com"),
     ({}, {"trainval_loc": loc(with_row)}, "trainval_loc and test_unseen_loc have 1 row in common"),
     ({}, {"trainval_loc": loc(with_row), "test_unseen_loc": loc(without)},
-     "'002.Ox' has rows in test_unseen_loc and in trainval_loc"),
+     "'002.Ox' has rows in test_unseen_loc and among the seen"),
     ({}, {"allclasses_names": ANIMALS[:4]}, "4 class names but 5 columns of att"),
 ]  # fmt: skip
 

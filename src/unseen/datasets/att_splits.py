@@ -62,11 +62,11 @@ def _check_lists(rows: Mapping[str, np.ndarray]) -> None:
         if np.unique(numbers).size < numbers.size:
             raise InputError(f"{name} has a row number twice; get the file again")
     for first, second in combinations(_MAIN, 2):
-        common = np.intersect1d(rows[first], rows[second])
-        if common.size:
+        n_common = np.intersect1d(rows[first], rows[second]).size
+        if n_common:
             raise InputError(
-                f"{first} and {second} have {counted(common.size, 'row')} in common, the first is "
-                f"number {common[0] + 1}: training and test rows must not overlap"
+                f"{first} and {second} have {counted(n_common, 'row')} in common: training and "
+                "test rows must not overlap"
             )
 
 
@@ -90,20 +90,19 @@ def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarr
 
 def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
     """The proposed split of features that are in the order of the split file."""
-    for name, numbers in splits.rows.items():
-        if numbers.size and numbers.max() >= y.size:
-            raise InputError(
-                f"{splits.path}: {name} goes up to {numbers.max() + 1}, but the features have "
-                f"{y.size} rows; the two files do not belong together"
-            )
-    unseen = np.unique(y[splits.rows["test_unseen_loc"]])
-    for name in ("trainval_loc", "test_seen_loc"):
-        common = np.intersect1d(unseen, y[splits.rows[name]])
-        if common.size:
-            raise InputError(
-                f"{splits.path}: class {common[0].item()!r} has rows in test_unseen_loc and in "
-                f"{name}; labels and lists do not belong together"
-            )
+    last = max(numbers.max(initial=0) for numbers in splits.rows.values())
+    if last >= y.size:
+        raise InputError(
+            f"{splits.path}: its row numbers go up to {last + 1}, but the features have {y.size} "
+            "rows; the two files do not belong together"
+        )
+    trained, tested, unseen = (np.unique(y[splits.rows[name]]) for name in _MAIN)
+    common = np.intersect1d(unseen, np.union1d(trained, tested))
+    if common.size:
+        raise InputError(
+            f"{splits.path}: class {common[0].item()!r} has rows in test_unseen_loc and among the "
+            "seen ones; labels and lists do not belong together"
+        )
     if splits.n_rows != y.size:
         notes.append(
             f"{splits.path.name} lists {splits.n_rows:,} of {y.size:,} rows; rows of seen classes "

@@ -133,24 +133,25 @@ class _Own:
             self.parts |= self.findings.attempt(self.path, step) or {}
 
     def describe(self) -> None:
+        """Say what was read, and which columns may have been meant otherwise."""
         found, odd, parts = self.findings.found, self.findings.odd, self.parts
-        X, table = parts.get("X"), parts.get("classes")
+        beside, X, table = self.rows.beside, parts.get("X"), parts.get("classes")
         if X is not None and X.ndim == 2:
             found.append(f"features: {X.shape[0]:,} rows of {X.shape[1]:,} numbers ({X.dtype})")
-        beside = self.rows.beside
         if beside:
             found.append(f"column {listed(beside)} names or numbers the rows and is left out")
-            odd += [
-                f"column {c!r} is left out though it holds some values twice; if it is a feature, "
-                "give it another name"
-                for c, cells in beside.items()
-                if c in ROW_NUMBER_COLUMNS and not is_unique(cells)
-            ]
+        odd += [
+            f"column {c!r} is left out though it holds some values twice; if it is a feature, give "
+            "it another name"
+            for c in ROW_NUMBER_COLUMNS
+            if c in beside and not is_unique(beside[c])
+        ]
         if "y" in parts:
-            size, n_names = parts["y"].size, np.unique(parts["y"]).size
+            n_names = np.unique(parts["y"]).size
             met = f"by column {self.labels_by!r}" if self.labels_by else "in their order"
             found.append(
-                f"labels: {size:,} labels, {n_names:,} different names, matched with rows {met}"
+                f"labels: {parts['y'].size:,} labels, {n_names:,} different names, matched with "
+                f"rows {met}"
             )
         if table is not None:
             found.append(

@@ -43,13 +43,8 @@ def _scales(data: ZeroShotDataset) -> list[str]:
     largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
     if data.feature_names is None or spread[largest] < _DROWNS * usual:
         return []
-    name, times = data.feature_names[largest], _times(spread[largest] / usual)
     return [
-        f"column {name!r} spreads {times} times as far as the usual one and will decide alone: "
-        "bring columns to like units, as by dividing each by its standard deviation over the "
-        "training rows"
+        f"column {data.feature_names[largest]!r} spreads {spread[largest] / usual:,.3g} times as "
+        "far as the usual one and will decide alone: bring columns to like units, as by dividing "
+        "each by its standard deviation over the training rows"
     ]
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio < 1e6 else f"{ratio:.0e}"

@@ -24,13 +24,7 @@ from unseen.files import reading
 from unseen.storage import tensors
 from unseen.storage.old_formats import upgraded
 from unseen.storage.tensors import Arrays, DamagedError
-from unseen.storage.values import (
-    decode,
-    decode_parameters,
-    encode,
-    encode_parameters,
-    known_class,
-)
+from unseen.storage.values import decode, decode_parameters, encode, encode_parameters, known_class
 from unseen.support.parameters import Composite, check_number
 from unseen.support.registry import word_of
 
