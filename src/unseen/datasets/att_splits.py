@@ -123,7 +123,7 @@ def proposed_split(
     splits = data.split_file
     if splits is None:
         return {}
-    order, unseen = _fitting_order(splits, y, proposed_classes(data, table), data.notes)
+    order, unseen = _fitting_order(splits, y, _proposed_classes(data, table), data.notes)
     name = splits.path.name
     if unseen is None:
         data.notes.append(
@@ -141,7 +141,7 @@ def proposed_split(
     return {"proposed": Split(unseen, every_fifth(y, unseen))}
 
 
-def proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
+def _proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
     """The unseen classes of the proposed split by name, where a list of them is there."""
     name = "ps_testclasses.txt"
     return read_names(data.use(name), table, data.notes) if data.has(name) else None

@@ -7,15 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.datasets.att_splits import fill_unknown, proposed_classes, proposed_split
-from unseen.datasets.class_names import (
-    Spellings,
-    label_names,
-    names_in_paths,
-    note_order,
-    read_numbered,
-)
-from unseen.datasets.dataset import Split, ZeroShotDataset
+from unseen.datasets import class_names
+from unseen.datasets.att_splits import fill_unknown, proposed_split
+from unseen.datasets.class_names import Spellings, read_numbered
+from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import read_matrix, read_numbers
 from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError
@@ -37,7 +32,7 @@ def read_cub(data: Published) -> ZeroShotDataset:
     table = _table(data, text, listed)
     spellings = Spellings(table.names)
     names = spellings.match(listed, classes, data.notes)
-    note_order(table.names, names, "classes.txt", data.notes)
+    class_names.note_order(table.names, names, "classes.txt", data.notes)
     y = _labels(data, text, names)
     listing = data.use(f"{text}images.txt")
     images = read_numbered(listing)
@@ -53,9 +48,6 @@ def read_cub(data: Published) -> ZeroShotDataset:
             "class: it has no image paths, and must not be joined with other files image by image"
         )
     splits = proposed_split(data, spellings, y, same_images)
-    unseen = proposed_classes(data, spellings) if data.split_file is None else None
-    if unseen is not None:
-        splits = {"proposed": Split(unseen, _published_test_rows(data, text, y.size))}
     return data.dataset(f"CUB {data.features.stem}", y, table, splits, pictures)
 
 
@@ -80,26 +72,17 @@ def _labels(data: Published, text: str, names: np.ndarray) -> np.ndarray:
             f"{data.features}: its labels are not those of {path.name}; rows must be in the order "
             "of images.txt"
         )
-    return label_names(labels, names, path)
+    return class_names.label_names(labels, names, path)
 
 
 def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings, where: Path) -> None:
     """The folder of an image is its class, which proves that the two lists belong together."""
     if images.size != y.size:
         raise InputError(f"{where} has {images.size} images for {y.size} labels")
-    odd = np.flatnonzero(names_in_paths(images, table) != y)
+    odd = np.flatnonzero(class_names.names_in_paths(images, table) != y)
     if odd.size:
         row = int(odd[0])
         raise InputError(
             f"{where}: image {row + 1}, {images[row]}, does not lie in the folder of its class "
             f"{y[row].item()!r}"
         )
-
-
-def _published_test_rows(data: Published, text: str, n_rows: int) -> np.ndarray:
-    """Test images of train_test_split.txt, which was made for ordinary recognition."""
-    name = f"{text}train_test_split.txt"
-    if not data.has(name):
-        return np.empty(0, dtype=np.intp)
-    is_training = read_matrix(data.use(name), n_rows, "images")[:, -1]
-    return np.flatnonzero(is_training == 0)

@@ -114,7 +114,11 @@ class _Own:
     def read(self) -> None:
         if self.path.is_dir():
             self.attempt(self.features, self.labels, self.classes)
-            self.attempt(self.unseen, self.test_rows, self.images)
+            self.attempt(
+                lambda: self.list_beside("unseen.txt", "unseen", self.unseen),
+                lambda: self.list_beside("test_rows.txt", "test_rows", _row_numbers),
+                lambda: self.list_beside("images.txt", "image_paths", self.images),
+            )
             self.findings.odd += [
                 f"{other.name} is not read; the list is called {stem}.txt"
                 for stem in ("unseen", "test_rows", "images")
@@ -210,8 +214,9 @@ class _Own:
     def features(self) -> dict[str, Any]:
         path = self.sources.use_path(part(self.path, "features", FEATURE_SUFFIXES))
         rows = self.rows = read_feature_rows(path)
-        found = {"X": rows.X, "y": rows.labels, "image_paths": rows.image_paths}
-        found |= {"feature_names": rows.columns}
+        found = {"X": rows.X, "y": rows.labels, "feature_names": rows.columns}
+        if rows.image_paths is not None:
+            found["image_paths"] = np.array([str(self.path / name) for name in rows.image_paths])
         return {name: value for name, value in found.items() if value is not None}
 
     def labels(self) -> dict[str, Any]:
@@ -241,31 +246,21 @@ class _Own:
         names = as_strings(table.names)
         return {"classes": ClassTable(names, table.vectors, table.attributes, table.groups)}
 
-    def unseen(self) -> dict[str, Any]:
-        if not self.sources.has("unseen.txt"):
-            return {}
-        names = _name_list(self.path / "unseen.txt", self.parts.get("classes"))
-        self.sources.use("unseen.txt")
-        return {"unseen": names}
+    def list_beside(self, name: str, part: str, read: Callable[[Path], Any]) -> dict[str, Any]:
+        """One of the lists beside the data, if it is there."""
+        return {part: read(self.sources.use(name))} if self.sources.has(name) else {}
 
-    def test_rows(self) -> dict[str, Any]:
-        if not self.sources.has("test_rows.txt"):
-            return {}
-        return {"test_rows": _row_numbers(self.sources.use("test_rows.txt"))}
+    def unseen(self, path: Path) -> np.ndarray:
+        return _name_list(path, self.parts.get("classes"))
 
-    def images(self) -> dict[str, Any]:
-        paths = self.parts.get("image_paths")
-        if self.sources.has("images.txt"):
-            paths = reading.read_lines(self.sources.use("images.txt"))
-        if paths is None:
-            return {}
-        return {"image_paths": np.array([str(self.path / name) for name in paths])}
+    def images(self, path: Path) -> np.ndarray:
+        return np.array([str(self.path / name) for name in reading.read_lines(path)])
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
     """Names of classes, one per line, all of which the table describes."""
-    lines = reading.read_lines(path) if path.stat().st_size else []
-    names = {number: line for number, line in enumerate(lines, start=1) if line}
+    lines = enumerate(reading.read_lines(path), start=1)
+    names = {number: line for number, line in lines if line}
     if not names:
         raise InputError(f"{path} names no class; name classes in it, one per line, or delete it")
     for number, name in names.items():

@@ -65,7 +65,8 @@ def read_rows(
         X = in_order(rows.X, rows.columns, names, file)
         rows = rows._replace(X=X, columns=names, unused=unused)
     elif n_columns is not None:
-        X = by_columns(rows.X, n_columns) if file.suffix == ".mat" else rows.X
+        is_turned = file.suffix == ".mat" and rows.X.shape[0] == n_columns != rows.X.shape[1]
+        X = rows.X.T if is_turned else rows.X
         if X.shape[1] != n_columns:
             raise InputError(
                 f"{file} has {X.shape[1]} columns, the model was trained on {n_columns}"
@@ -148,11 +149,6 @@ def _read_file(path: Path, names: tuple[str, ...] | None) -> Rows:
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
     """Features of a .mat file, where an instance is often a column, with one row per instance."""
     return X.T if X.ndim == 2 and X.shape[0] != n_rows == X.shape[1] else X
-
-
-def by_columns(X: np.ndarray, n_columns: int) -> np.ndarray:
-    """The same where it is known how many columns there are."""
-    return by_rows(X.T, n_columns).T
 
 
 # -- labels in a file of their own --------------------------------------------------------------
