@@ -56,7 +56,11 @@ class ZeroShotDataset:
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", labels)
         object.__setattr__(self, "unseen", unseen if unseen.size else self.classes.names[:0])
-        object.__setattr__(self, "test_rows", _as_row_numbers(self.test_rows))
+        test_rows = np.ravel(self.test_rows)
+        if test_rows.size and test_rows.dtype.kind not in "iu":
+            kind = test_rows.dtype
+            raise InputError(f"test rows must be whole row numbers counted from 0, not {kind}")
+        object.__setattr__(self, "test_rows", test_rows.astype(np.intp))
         check_features(X)
         if X.shape[0] != labels.size:
             extra = labels.size == X.shape[0] + 1
@@ -183,13 +187,6 @@ def in_order(
             f"{nearest(missing[0], names)}; columns are matched by name"
         )
     return np.take(X, [places[name] for name in wanted], axis=1)
-
-
-def _as_row_numbers(rows: Any) -> np.ndarray:
-    array = np.ravel(rows)
-    if array.size and array.dtype.kind not in "iu":
-        raise InputError(f"test rows must be whole row numbers counted from 0, not {array.dtype}")
-    return array.astype(np.intp)
 
 
 def check_features(X: np.ndarray) -> None:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.datasets.dataset import check_features
 from unseen.errors import InputError, listed, naming
 from unseen.files import reading
 
@@ -62,8 +61,6 @@ def read_feature_file(path: Path, sources: reading.Sources) -> FeatureRows:
     if path.suffix not in readers:
         raise InputError(f"{path}: features are a file of kind {', '.join(readers)}")
     rows = readers[path.suffix](path, sources)
-    with naming(path):
-        check_features(rows.X)
     return rows._replace(X=rows.X.astype(np.float32)) if rows.X.dtype == np.float16 else rows
 
 

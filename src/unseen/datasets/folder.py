@@ -222,6 +222,7 @@ class _Own:
     def labels(self) -> dict[str, Any]:
         path = part(self.path, "labels", LABEL_SUFFIXES, required=False)
         X, y = self.parts.get("X"), self.parts.get("y")
+        tables = [f"features{s}" for s in FEATURE_SUFFIXES if s != ".npy"]
         if path is not None:
             if y is not None:
                 self.findings.odd.append(
@@ -230,16 +231,13 @@ class _Own:
             y, self.labels_by, odd = read_labels(self.sources.use_path(path), self.rows)
             self.findings.odd += odd
         # Labels inside a features file that could not be read are not missing.
-        elif y is None and (X is not None or not self.may_hold_labels()):
+        elif y is None and (X is not None or not any(map(self.sources.has, tables))):
             beside = listed(self.rows.beside)
             hint = f"; if column {beside} is the class of each row, call it 'label'"
             part(self.path, "labels", LABEL_SUFFIXES, hint=hint if beside else "")
         if X is not None and y is not None and self.sources.has("features.mat"):
             X = by_rows(X, y.size)
         return {name: value for name, value in (("X", X), ("y", y)) if value is not None}
-
-    def may_hold_labels(self) -> bool:
-        return any(self.sources.has(f"features{s}") for s in FEATURE_SUFFIXES if s != ".npy")
 
     def classes(self) -> dict[str, Any]:
         table = ClassTable.read(self.sources.use_path(part(self.path, "classes", CLASS_SUFFIXES)))

@@ -18,7 +18,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     A reader sees the old file or the new one, never a part.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch(exist_ok=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,11 +42,13 @@ class SeenUnseenCurve(NamedTuple):
         return GeneralizedAccuracy(*(float(v[n]) for v in self[1:4]))
 
 
-def harmonic_mean(seen: float, unseen: float) -> float:
-    """H = 2 a_s a_u / (a_s + a_u), and 0 where both are 0."""
-    if not (0 <= seen < np.inf and 0 <= unseen < np.inf):
+def harmonic_mean(seen: Any, unseen: Any) -> Any:
+    """H = 2 a_s a_u / (a_s + a_u), and 0 where both are 0; of two numbers, or of two arrays."""
+    a, b = np.asarray(seen, dtype=np.float64), np.asarray(unseen, dtype=np.float64)
+    if not all(np.all((x >= 0) & (x < np.inf)) for x in (a, b)):
         raise InputError(f"harmonic_mean of {seen} and {unseen}: give two accuracies, 0 or more")
-    return float(_harmonic_means(np.array(seen), np.array(unseen)))
+    H = np.divide(2 * a * b, a + b, out=np.zeros(np.shape(a + b)), where=a + b > 0)
+    return H if H.ndim else float(H)
 
 
 def generalized_accuracy(
@@ -84,7 +86,7 @@ def seen_unseen_curve(
     columns = given.seen_columns(names, seen_classes)
     given.check_both_sides(columns[true], "row of y_true")
     critical, seen, unseen = _staircase(*_flips(S, true, columns), columns[true])
-    H = _harmonic_means(seen, unseen)
+    H = harmonic_mean(seen, unseen)
     ausuc = float(np.sum(np.diff(unseen) * (seen[1:] + seen[:-1])) / 2)
     # Nothing changes beyond the outermost flips: the end factors lie one score scale outside.
     first, last = critical[[0, -1]] if critical.size else (0.0, 0.0)
@@ -122,8 +124,3 @@ def _staircase(
     gained = np.bincount(step, weights=weights * ~is_seen, minlength=len(critical))
     seen, unseen = np.append(np.cumsum(lost[::-1])[::-1], 0.0), np.append(0.0, np.cumsum(gained))
     return critical, np.minimum(seen, 1.0), np.minimum(unseen, 1.0)
-
-
-def _harmonic_means(seen: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-    total = np.asarray(seen + unseen, dtype=np.float64)
-    return np.divide(2 * seen * unseen, total, out=np.zeros_like(total), where=total > 0)
