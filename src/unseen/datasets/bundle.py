@@ -25,10 +25,7 @@ def is_bundle(path: Path) -> bool:
     """Does a file have the class names of a bundle, and descriptions or splits beside them?"""
     if path.suffix != ".npz" or not path.is_file():
         return False
-    try:
-        names = reading.array_names(path)
-    except InputError:  # reported when it is read
-        return False
+    names = reading.known_arrays(path)
     if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
         return False
     return any(name.startswith(("attributes_", _UNSEEN)) for name in names)

@@ -166,7 +166,7 @@ def _layout(path: Path) -> Layout:
     if layout is None:
         for file in path.glob("*.npz") if path.is_dir() else (path,):
             _check_archive(file)
-        raise InputError(f"{path} is in no layout that is known; docs/datasets.md shows them")
+        raise InputError(f"{path} is in no known layout; docs/datasets.md shows them")
     return layout
 
 

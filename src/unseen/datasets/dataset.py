@@ -150,11 +150,8 @@ class ZeroShotDataset:
         rows = self.unseen_rows
         if rows.size == 0:
             raise InputError(
-                f"data set {self.name!r} has no rows of unseen classes to test on: every class "
-                "with rows is used for training; name classes to keep out, one per line, in "
-                "unseen.txt"
-                if not self.unseen.size
-                else f"data set {self.name!r} has no rows of its unseen classes to test on"
+                f"data set {self.name!r} has no rows of unseen classes to test on; name classes "
+                "with rows to keep out of training, one per line, in unseen.txt"
             )
         return self.X[rows], self.y[rows]
 

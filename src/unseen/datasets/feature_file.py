@@ -48,10 +48,8 @@ def _holds_features(path: Path) -> bool:
         return False
     if path.suffix == ".npy" or path.stem in ("features", "res101"):
         return path.stem in ("features", "res101")
-    try:
-        return not reading.array_names(path).isdisjoint(FEATURE_ARRAYS)
-    except InputError:  # reported when it is read
-        return True
+    names = reading.known_arrays(path)
+    return not names or not names.isdisjoint(FEATURE_ARRAYS)
 
 
 def read_feature_file(path: Path, sources: reading.Sources) -> FeatureRows:

@@ -14,7 +14,6 @@ from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
-from unseen.datasets.oddities import oddities
 from unseen.datasets.row_files import (
     FEATURE_SUFFIXES,
     LABEL_SUFFIXES,
@@ -32,6 +31,9 @@ from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
+# Rows from which the units of columns are seen, and how much larger one may be than is usual.
+_LOOKED_AT = 1000
+_DROWNS = 100.0
 
 
 @dataclass
@@ -84,14 +86,52 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
     if findings.dataset is not None:
-        findings.odd += oddities(findings.dataset)
-        if findings.dataset.unseen.size == 0:
-            findings.odd.append(
-                "every class of the table has training rows, so nothing is zero-shot yet: name "
-                "classes to keep out of training in unseen.txt, add classes without rows to the "
-                "table, or give them to 'predict' with --classes"
-            )
+        findings.odd += _oddities(findings.dataset)
     return findings
+
+
+def _oddities(data: ZeroShotDataset) -> list[str]:
+    """What does not stop work with a data set, but its user will want to know."""
+    odd = []
+    if data.unseen.size and data.unseen_rows.size == 0:
+        odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
+    if data.unseen.size == 1:
+        odd.append(
+            "only one unseen class: every prediction among it alone is right, so accuracy says "
+            "nothing"
+        )
+    odd += _scales(data)
+    vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
+    if len(vectors) < data.classes.n_classes:
+        twin = vectors[counts.argmax()]
+        twins = data.classes.names[(data.classes.vectors == twin).all(axis=1)]
+        odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
+    if data.unseen.size == 0:
+        odd.append(
+            "every class of the table has training rows, so nothing is zero-shot yet: name classes "
+            "to keep out of training in unseen.txt, add classes without rows to the table, or give "
+            "them to 'predict' with --classes"
+        )
+    return odd
+
+
+def _scales(data: ZeroShotDataset) -> list[str]:
+    """Rows that are all the same, and columns of a table in units that drown the others."""
+    rows = data.train_rows
+    X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
+    varies = np.ptp(X, axis=0) > 0
+    if not varies.any():
+        return ["all training rows are the same: nothing can be learned from them"]
+    size = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers are infinite
+    spread = np.where(varies, (X / size).std(axis=0) * size, 0.0)
+    largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
+    if data.feature_names is None or spread[largest] < _DROWNS * usual:
+        return []
+    return [
+        f"column {data.feature_names[largest]!r} varies {spread[largest] / usual:,.3g} times as "
+        "much as a typical one and will dominate: bring columns to like units, as by dividing each "
+        "by its standard deviation over the training rows"
+    ]
 
 
 # -- a user's own data --------------------------------------------------------------------------

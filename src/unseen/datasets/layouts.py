@@ -14,7 +14,7 @@ from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
 from unseen.datasets.published import Published
 from unseen.datasets.scenes_and_objects import read_apy, read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
-from unseen.errors import InputError, naming
+from unseen.errors import naming
 from unseen.files import reading
 
 _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
@@ -51,8 +51,8 @@ def find_layout(path: Path) -> Layout | None:
     folder = path if path.is_dir() else _folder_of(path)
     if any((folder / f"classes.{suffix}").exists() for suffix in _OWN_CLASSES):
         return None  # a user's own folder
-    if path.suffix == ".npz" and _is_whole(path):
-        return None
+    if path.suffix == ".npz" and "class_names" in reading.known_arrays(path):
+        return None  # a user's data set in one file
     markers = ((layout, marker) for layout in LAYOUTS for marker in layout.markers)
     found = next((layout for layout, marker in markers if (folder / marker).exists()), None)
     if found is None and path.is_dir() and any(map(is_bundle, path.glob("*.npz"))):
@@ -75,14 +75,6 @@ def _folder_of(features: Path) -> Path:
     """The data set's folder; features of AWA2 lie two folders deeper."""
     is_deep = features.as_posix().endswith(AWA2_FEATURES)
     return features.parents[2] if is_deep else features.parent
-
-
-def _is_whole(archive: Path) -> bool:
-    """Is it a user's data set by itself? One that cannot be read is not."""
-    try:
-        return "class_names" in reading.array_names(archive)
-    except InputError:
-        return False
 
 
 def is_feature_file(path: Path) -> bool:

@@ -188,7 +188,7 @@ def read_labels(path: Path, rows: Rows) -> Labels:
     if both is not None:
         raise InputError(
             f"{path}: column {both!r} is in the features too; call it 'id' in both files if it "
-            "tells the rows, else take it out of the labels"
+            "identifies the rows, else take it out of the labels"
         )
     unused = listed(c for c, cells in keys.items() if _tells(cells))
     lacking = f"{path.name} has column {unused}, which the features lack: labels are taken in order"
@@ -231,7 +231,7 @@ def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
 
 
 def _tells(cells: np.ndarray) -> bool:
-    """Whether a column names rows, other than by counting them from the first on."""
+    """Does a column identify rows, other than by counting them?"""
     counts = (np.arange(start, start + cells.size).astype(str) for start in (0, 1))
     return is_unique(cells) and not any(np.array_equal(cells, count) for count in counts)
 

@@ -1,6 +1,6 @@
 """Reading arrays from files that users bring.
 
-Every reader answers a file it cannot use with one sentence naming the file. No reader unpickles.
+A file that cannot be used is an error of one sentence that names it. No reader unpickles.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _is_npy(path: Path) -> bool:
 
 @contextmanager
 def whole(path: Path, kind: str) -> Iterator[None]:
-    """Answer whatever a library says of a file that it cannot read with one sentence."""
+    """Turn any error of a library that cannot read a file into one sentence."""
     try:
         yield
     except Exception as error:
@@ -159,6 +159,14 @@ def array_names(path: str | os.PathLike[str]) -> set[str]:
 
     with whole(path, ".mat"):
         return {name for name, *_ in scipy.io.whosmat(path)}
+
+
+def known_arrays(path: Path) -> set[str]:
+    """The same, but nothing of a file that is broken, which is reported when it is read."""
+    try:
+        return array_names(path)
+    except InputError:
+        return set()
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

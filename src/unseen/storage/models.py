@@ -33,8 +33,8 @@ FORMAT = 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; a file that is no model
-    stays."""
+    """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; what is not a
+    model is never replaced."""
     check_replaceable(path)
     name = type(model).__name__
     fitted = {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
