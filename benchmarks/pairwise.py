@@ -24,7 +24,7 @@ from unseen.inference.pairwise import Algorithm3
 from unseen.model.objective import Lambdas
 from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler
 from unseen.solvers.block import Effort
 from unseen.solvers.dictionary import initial_source_dictionary, initial_target_dictionary
 from unseen.training import pairwise
@@ -65,7 +65,7 @@ def _start(n_rows: int, loss: str) -> Training:
     S = data.classes.vectors.astype(np.float32)
     S -= S.mean(axis=0)
     S /= np.linalg.norm(S, axis=1, keepdims=True)
-    rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
+    rows = TrainingRows(X, RowScaler(True, True).learn(X, True))
     data = Data(S, rows, Pairs.weighted(labels, 40, 5.0, loss))
     B, D = initial_source_dictionary(S, None, 0), initial_target_dictionary(rows, 300, 0)
     training = Training(data, Lambdas(0.2, 0.2, 40.0, 2000.0, 1.0), Effort(1e-2), B, D)

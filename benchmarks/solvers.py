@@ -33,7 +33,7 @@ from unseen.estimators import ZeroShotClassifier
 from unseen.inference.pairwise import Algorithm3
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler
 from unseen.solvers import similarity as similarity_block
 from unseen.solvers import source_codes as source_block
 from unseen.solvers.block import Effort, Ridge
@@ -257,7 +257,7 @@ def cub_codes() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Class vectors, their simplex codes, row codes (300) and labels of CUB's seen classes."""
     data = load("CUB vgg_fc7")
     X, y = data.training_set()
-    rows = TrainingRows(X, RowScaling.fit(X, unit_length=True, center=False))
+    rows = TrainingRows(X, RowScaler(unit_length=True, center=False).learn(X))
     Zt = rows.project(initial_target_dictionary(rows, 300, 0))
     S = data.classes.select(data.seen).vectors
     S = S / np.linalg.norm(S, axis=1, keepdims=True)

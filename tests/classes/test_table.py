@@ -37,11 +37,6 @@ def test_a_series_is_matched_by_its_index() -> None:
     turned = {**by_name, "tiger": by_name["tiger"][ATTRIBUTES]}
     table = ClassTable.from_dict(turned).subset(ATTRIBUTES)
     assert {n: table.vector(n).tolist() for n in VECTORS} == VECTORS
-    numbered = {n: pd.Series(v, index=[7, 8, 9]) for n, v in VECTORS.items()}
-    assert ClassTable.from_dict(numbered).attributes is None
-    assert ClassTable.from_dict(numbered, ATTRIBUTES).attributes == tuple(ATTRIBUTES)
-    mixed = {**numbered, "tiger": VECTORS["tiger"]}
-    assert ClassTable.from_dict(mixed).vector("zebra").tolist() == VECTORS["zebra"]
     twice = {
         "zebra": pd.Series([1, 2], index=["x", "x"]),
         "cow": pd.Series([1, 2], index=["x", "y"]),
@@ -162,8 +157,6 @@ TWO = ["a", "b"]
         (lambda: ANIMALS.subset([3]), "no column 3: the class table has 3"),
         (lambda: ANIMALS.subset([]), "no columns"),
         (lambda: ClassTable(TWO, np.eye(2)).subset(["x"]), "numbers, no names"),
-        (lambda: ANIMALS.join(ANIMALS.drop(["tiger"])), "different classes: 'tiger'"),
-        (lambda: ANIMALS.join(ClassTable([1, 2], np.eye(2))), "different classes"),
         (lambda: ANIMALS.merge(ANIMALS.subset([0])), "by 1 columns, the known ones by 3"),
         (
             lambda: ANIMALS.merge(ClassTable(["okapi"], [[1]], ATTRIBUTES[:1])),
@@ -174,9 +167,11 @@ TWO = ["a", "b"]
         (lambda: ANIMALS.merge(ClassTable(["cow"], np.ones((1, 3)), [*"abc"])), "no attribute"),
         (lambda: ClassTable.beside({}), "at least one"),
         (lambda: ClassTable.beside([ANIMALS]), "a mapping of names"),  # pyright: ignore
-        (lambda: ClassTable.beside({"a": ANIMALS, "b": ANIMALS.drop(["tiger"])}), "different"),
-        (lambda: ANIMALS.group("looks"), "no group 'looks'; the table has none"),
-        (lambda: BOTH.group("look"), "'look'; nearest name: 'looks'; there are 'looks', 'sounds'"),
+        (
+            lambda: ClassTable.beside({"a": ANIMALS, "b": ANIMALS.drop(["tiger"])}),
+            "different classes: 'tiger'",
+        ),
+        (lambda: ClassTable.beside({"a": ANIMALS, "b": {1: [1], 2: [2]}}), "different classes"),
         (lambda: ClassTable(TWO, np.eye(2), None, [("a", 0, 0)]), "cover the 2 columns"),
         (lambda: ClassTable(TWO, np.eye(2), None, [("a", 1, 1), ("b", 0, 0)]), "without gaps"),
         (lambda: ClassTable(TWO, np.eye(2), None, [("a", 0, 0), ("a", 1, 1)]), "different names"),
@@ -184,7 +179,6 @@ TWO = ["a", "b"]
         (lambda: ClassTable(TWO, np.eye(2), None, [("a", 0, -1), ("b", 0, 1)]), "without gaps"),
         (lambda: ClassTable(TWO, np.eye(2), None, []), "cover the 2 columns"),
         (lambda: ClassTable(TWO, np.eye(2), None, ["ab"]), "a name, its first and its last"),
-        (lambda: ANIMALS.write("animals.json"), "written as .npz or .csv, not '.json'"),
     ],
 )
 def test_error_names_what_is_wrong(make, message):
@@ -219,16 +213,6 @@ def test_subset_by_name_and_by_number():
     assert ANIMALS.subset([2, -3]) == by_name
 
 
-def test_join_matches_rows_by_name():
-    sizes = ClassTable(["horse", "zebra", "tiger"], [[380], [350], [220]], ["weight"])
-    joined = ANIMALS.join(sizes)
-    assert joined.names.tolist() == ANIMALS.names.tolist()
-    assert joined.vector("horse").tolist() == [0, 1, 0.25, 380]
-    assert joined.attributes == (*ATTRIBUTES, "weight")
-    assert ANIMALS.join(ANIMALS).attributes == tuple(f"{k}.{a}" for k in (0, 1) for a in ATTRIBUTES)
-    assert ANIMALS.join(ClassTable(ANIMALS.names, np.eye(3))).attributes is None
-
-
 def test_merge_adds_classes_and_matches_columns_by_name():
     more = ClassTable(["lion", "zebra"], [[1, 0, 0], [0, 1, 0.75]], ["claws", "stripes", "hooves"])
     merged = ANIMALS.merge(more)
@@ -244,16 +228,18 @@ BOTH = ClassTable.beside({"looks": ANIMALS, "sounds": SOUNDS})
 PLACES = (("looks", 0, 2), ("sounds", 3, 3))
 
 
-def test_beside_is_a_join_that_knows_where_each_description_lies():
+def test_beside_matches_rows_by_name_and_knows_where_each_description_lies():
     assert BOTH.groups == PLACES
-    assert ANIMALS.join(SOUNDS).groups is None
-    assert np.array_equal(BOTH.vectors, ANIMALS.join(SOUNDS).vectors)
+    assert BOTH.names.tolist() == ANIMALS.names.tolist()
+    assert BOTH.vector("horse").tolist() == [0, 1, 0.25, 0.1]
     assert BOTH.attributes == (*ATTRIBUTES, "loud")
-    assert ANIMALS.join(SOUNDS) != BOTH
-    assert BOTH.group("looks") == ANIMALS
-    assert BOTH.group("sounds") == SOUNDS.select(ANIMALS.names)
+    assert ClassTable(BOTH.names, BOTH.vectors, BOTH.attributes) != BOTH
     assert BOTH.groups is not None
     assert BOTH.vectors[:, BOTH.groups[1].columns].tolist() == [[0.2], [0.9], [0.1]]
+    twice = ClassTable.beside({"a": ANIMALS, "b": ANIMALS}).attributes
+    assert twice == tuple(f"{k}.{a}" for k in "ab" for a in ATTRIBUTES)
+    plain = ClassTable(ANIMALS.names, np.eye(3))
+    assert ClassTable.beside({"a": ANIMALS, "b": plain}).attributes is None
 
 
 def test_beside_takes_mappings_frames_and_tables_with_groups_of_their_own():
@@ -276,34 +262,6 @@ def test_groups_survive_what_is_done_to_the_classes():
         ClassTable.of(BOTH),
     ):
         assert same.groups == PLACES
-
-
-def test_groups_follow_a_choice_of_columns():
-    assert BOTH.subset(["claws", "stripes", "loud"]).groups == (("looks", 0, 1), ("sounds", 2, 2))
-    assert BOTH.subset([-1, 0]).groups == (("sounds", 0, 0), ("looks", 1, 1))
-    assert BOTH.subset(["hooves"]).groups == (("looks", 0, 0),)
-    assert BOTH.subset(["claws", "loud", "hooves"]).groups is None
-
-
-def test_groups_are_written_to_npz(tmp_path):
-    BOTH.write(tmp_path / "both.npz")
-    assert ClassTable.read(tmp_path / "both.npz") == BOTH
-    ANIMALS.write(tmp_path / "animals.npz")
-    with np.load(tmp_path / "animals.npz") as arrays:
-        assert sorted(arrays) == ["attributes", "names", "vectors"]
-    BOTH.write(tmp_path / "both.csv")
-    assert ClassTable.read(tmp_path / "both.csv") == ANIMALS.join(SOUNDS)
-
-
-def test_a_file_with_half_of_its_groups_is_refused(tmp_path):
-    path = tmp_path / "both.npz"
-    parts = {"names": BOTH.names, "vectors": BOTH.vectors, "group_names": ["looks", "sounds"]}
-    np.savez(path, **parts)
-    with pytest.raises(InputError, match="columns of the groups"):
-        ClassTable.read(path)
-    np.savez(path, **parts, group_columns=[0, 3])
-    with pytest.raises(InputError, match=r"both.npz: .*first and the last column"):
-        ClassTable.read(path)
 
 
 def test_contains_repr_and_inequality():
@@ -400,10 +358,10 @@ def test_rows_equal_the_data_sets_own_text_files_by_name(
     assert np.array_equal(table.vectors, published) == same_order
 
 
-def test_sentence_descriptions_and_attributes_of_cub_join_by_name(data_folder):
+def test_sentence_descriptions_and_attributes_of_cub_stand_side_by_side(data_folder):
     attributes = ClassTable.read(data_folder / "CUB" / "att_splits.mat")
     sentences = ClassTable.read(data_folder / "CUB" / "sent_splits.mat")
-    joined = attributes.join(sentences)
+    joined = ClassTable.beside({"attributes": attributes, "sentences": sentences})
     assert joined.n_attributes == 312 + 1024
     name = "200.Common_Yellowthroat"
     np.testing.assert_array_equal(joined.vector(name)[312:], sentences.vector(name))

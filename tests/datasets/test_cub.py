@@ -24,7 +24,6 @@ from tests.datasets.writers import (
     write_cub,
     write_mat,
     write_numbered,
-    write_text,
 )
 from unseen import InputError
 from unseen.datasets import open_dataset
@@ -51,11 +50,6 @@ def test_without_the_split_file_the_own_table_describes_and_nothing_is_unseen(tm
     assert data.classes.attributes == tuple(ATTRIBUTES)
     with pytest.raises(InputError, match="no split 'proposed'; it comes with no named one"):
         data.with_split("proposed")
-    write_text(folder / "ps_testclasses.txt", UNSEEN)
-    write_numbered(folder / "CUB_200_2011/train_test_split.txt", (~IS_SEEN_TEST).astype(int))
-    data = open_dataset(str(folder))
-    assert_is_animals(data)
-    np.testing.assert_array_equal(data.seen_test_rows, np.flatnonzero(IS_SEEN_TEST))
 
 
 def test_files_may_lie_in_the_folder_itself(tmp_path):
@@ -132,11 +126,4 @@ def test_a_class_that_the_split_file_does_not_describe(tmp_path):
     names = [*ANIMALS[:4], "005.Zebu"]
     write_mat(folder / "att_splits.mat", split_content(allclasses_names=names))
     with pytest.raises(InputError, match=r"'005.Zebra' is not in .* nearest name: '005.Zebu'"):
-        open_dataset(str(folder))
-    write_mat(folder / "att_splits.mat", split_content())
-    write_numbered(folder / "CUB_200_2011/train_test_split.txt", [1, 0])
-    assert_is_animals(open_dataset(str(folder)))  # the split file wins, the other is not read
-    (folder / "att_splits.mat").unlink()
-    write_text(folder / "ps_testclasses.txt", UNSEEN)
-    with pytest.raises(InputError, match=r"train_test_split.txt has 2 lines for 30 images"):
         open_dataset(str(folder))

@@ -219,7 +219,7 @@ WRONG = [
     ("unseen.txt", b"\nlions", "unseen.txt, line 2: class 'lions' has no line .*: 'lion'"),
     ("unseen.txt", b"lion, horse", "unseen.txt, line 1: write one name per line"),
     ("unseen.txt", b"\n \n", "unseen.txt names no class; name classes in it, .* or delete it"),
-    ("unseen.txt", b"", "unseen.txt names no class; name classes in it, .* or delete it"),
+    ("unseen.txt", b"", r"unseen.txt is empty \(0 bytes\)"),
     ("unseen.txt", b"horse\nzebra\ntiger", "animals: no class has rows to train on"),
     ("test_rows.txt", b"1\n-2", "test_rows.txt: '-2' is not a row number"),
     ("test_rows.txt", b"1\n1.5", "test_rows.txt: '1.5' is not a row number"),

@@ -16,13 +16,12 @@ N_ROWS, N_FEATURES, N_CLASSES = 12_800, 2048, 20  # 200 MiB of doubles
 
 MEASURE = """
 import resource, sys
-from pathlib import Path
 import h5py, scipy.io
-from unseen.datasets.xlsa17 import read_xlsa17
+from unseen.datasets import open_dataset
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
-data = read_xlsa17(Path(sys.argv[1]))
+data = open_dataset(sys.argv[1])
 assert data.X.flags.c_contiguous
 print(data.X.nbytes, peak() - before)
 """

@@ -10,7 +10,7 @@ from tests.datasets.writers import noted, write_mat
 from unseen import ClassTable, read_dataset
 from unseen.datasets import open_dataset
 from unseen.datasets.att_splits import read_att_splits
-from unseen.datasets.sun import ORIGINAL_UNSEEN, sun_original
+from unseen.datasets.scenes_and_objects import ORIGINAL_UNSEEN, sun_original
 
 
 @pytest.fixture(scope="module", autouse=True)

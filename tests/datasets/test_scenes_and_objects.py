@@ -8,7 +8,7 @@ import pytest
 from tests.datasets.writers import loc, noted, write_mat, write_text
 from unseen import InputError
 from unseen.datasets import open_dataset
-from unseen.datasets.sun import ORIGINAL_UNSEEN
+from unseen.datasets.scenes_and_objects import ORIGINAL_UNSEEN
 
 SCENES = ["abbey", "airport/airport", "airport/entrance", "bar"]
 SPELLED = ["abbey", "airport_airport", "airport_entrance", "bar"]

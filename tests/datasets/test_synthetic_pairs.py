@@ -56,7 +56,7 @@ def test_sharpness_leaves_less_to_chance_and_the_seed_decides() -> None:
     ("options", "message"),
     [
         ({"n_sources": 0}, "n_sources must be at least 1"),
-        ({"n_source_features": 3}, "n_source_features must be at least n_factors, 6"),
+        ({"n_source_features": 3}, "n_source_features must be at least 6, not 3"),
         ({"n_target_features": 3}, "n_target_features"),
         ({"positives": 1.0}, "positives must be a share"),
         ({"known": 0.0}, "known must be a share"),

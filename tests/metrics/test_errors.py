@@ -16,14 +16,17 @@ AB, TWO, HOLE = ["a", "b"], np.eye(2), np.array(["a", None])
     ("call", "message"),
     [
         (lambda: metrics.per_class_accuracy(AB, ["a"]), "y_true has 2 rows and y_pred 1"),
-        (lambda: metrics.per_image_accuracy([], []), r"y_true has shape \(0,\)"),
-        (lambda: metrics.per_image_accuracy([AB], [AB]), r"y_true has shape \(1, 2\)"),
+        (lambda: metrics.per_image_accuracy([], []), "y_true is empty"),
+        (lambda: metrics.per_image_accuracy([AB], [AB]), "y_true must be a flat list"),
         (lambda: metrics.per_class_accuracy(AB, [1, 2]), "y_true holds 'a' and y_pred 1"),
-        (lambda: metrics.per_class_accuracy(["a", 1], AB), "y_true holds int and str; give names"),
-        (lambda: metrics.per_class_accuracy(HOLE, AB), "y_true holds NoneType and str"),
-        (lambda: metrics.per_class_accuracy([1.0, 2.0], [1, 2]), "y_true holds float"),
-        (lambda: metrics.per_class_accuracy(np.ones(2), [1, 2]), "y_true holds float64"),
-        (lambda: metrics.per_class_accuracy([True], [True]), "y_true holds bool"),
+        (lambda: metrics.per_class_accuracy(["a", 1], AB), "y_true are of mixed kinds"),
+        (
+            lambda: metrics.per_class_accuracy(HOLE, AB),
+            "must be strings or numbers, not None",
+        ),
+        (lambda: metrics.per_class_accuracy([1.0, 2.0], [1, 2]), "whole numbers, not float64"),
+        (lambda: metrics.per_class_accuracy(np.ones(2), [1, 2]), "whole numbers, not float64"),
+        (lambda: metrics.per_class_accuracy([True], [True]), "whole numbers, not bool"),
         (lambda: metrics.confusion_matrix(AB, ["a", "z"], AB), "y_pred has class 'z'"),
         (lambda: metrics.confusion_matrix(AB, AB, ["a", "b", "a"]), "names 'a' more than once"),
         (
@@ -54,10 +57,8 @@ AB, TWO, HOLE = ["a", "b"], np.eye(2), np.array(["a", None])
         (lambda: metrics.generalized_accuracy(AB, AB, [1]), "y_true holds 'a' and seen_classes 1"),
         (lambda: metrics.seen_unseen_curve(AB, TWO, AB, AB), "no candidate is of an unseen class"),
         (lambda: metrics.seen_unseen_curve(["a"] * 2, TWO, AB, ["a"]), "no row of y_true is of an"),
-        (lambda: metrics.seen_unseen_curve(AB, TWO, AB, ["z"]), "seen_classes has class 'z'"),
+        (lambda: metrics.seen_unseen_curve(AB, TWO, AB, ["A "]), "'A ' .*nearest name: 'a'"),
         (lambda: metrics.seen_unseen_curve(AB, [[1, 2], [-np.inf, 0]], AB, ["a"]), "infinite"),
-        (lambda: metrics.apply_calibration(TWO, AB, ["a"], np.inf), "factor is inf"),
-        (lambda: metrics.apply_calibration(TWO, AB, ["A "], 1), "'A ' .*nearest name: 'a'"),
     ],
 )
 def test_errors_say_what_is_wrong(call, message):

@@ -12,7 +12,7 @@ from tests.common.latent import latent_model
 from unseen import InputError
 from unseen.model.latent import Spaces
 from unseen.rows.kernel import KernelFeatures
-from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.rows.scaling import ClassScaler, ClassScaling, RowScaler, RowScaling
 
 PLAIN = Spaces(RowScaling(False, None), ClassScaling(False, None))
 
@@ -23,7 +23,7 @@ def draw(*shape: int, seed: int = 1, dtype: Any = np.float64) -> np.ndarray:
 
 def test_rows_are_projected_after_scaling_with_their_constant_feature() -> None:
     X = draw(7, 8)
-    scaling = RowScaling.fit(X, True, True, True, 0.4)
+    scaling = RowScaler(True, True).learn(X, True, 0.4)
     model = latent_model(spaces=Spaces(scaling, ClassScaling(False, None)))
     rows = (X / np.linalg.norm(X, axis=1, keepdims=True) - scaling.mean) / scaling.scale
     rows = np.hstack([rows, np.full((7, 1), scaling.constant)])
@@ -33,7 +33,7 @@ def test_rows_are_projected_after_scaling_with_their_constant_feature() -> None:
 
 def test_a_kernel_comes_after_scaling() -> None:
     S, X = draw(6, 8), draw(9, 9, seed=2)
-    descriptions = ClassScaling.fit(S, True, True)
+    descriptions = ClassScaler().learn(S)
     kernel, row_kernel = KernelFeatures.fit(descriptions(S), 1.0), KernelFeatures.fit(X, 1.0)
     expected, rows = kernel(descriptions(S)), row_kernel(X)
     spaces = Spaces(PLAIN.rows, descriptions, row_kernel, kernel)

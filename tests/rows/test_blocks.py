@@ -11,7 +11,7 @@ import pytest
 
 from tests.oracles.joint import scaled_rows
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
@@ -51,7 +51,7 @@ def test_products_equal_those_of_the_scaled_rows(
     dtype: Any, unit_length: bool, center: bool, unit_scale: bool, constant: float, index: Any
 ) -> None:
     X = make_rows(dtype)
-    scaling = RowScaling.fit(X, unit_length, center, unit_scale, constant)
+    scaling = RowScaler(unit_length, center).learn(X, unit_scale, constant)
     assert (scaling.constant > 0) == (constant > 0)
     explicit = scaled_rows(X if index is None else X[index], scaling)
     check(TrainingRows(X, scaling, index), explicit, TOLERANCE[dtype])
@@ -64,7 +64,7 @@ def test_block_size_does_not_matter(
 ) -> None:
     X = make_rows(np.float64)
     monkeypatch.setattr("unseen.rows.blocks.row_blocks.__defaults__", (block_bytes,))
-    scaling = RowScaling.fit(X, True, True, True, 0.4)
+    scaling = RowScaler(True, True).learn(X, True, 0.4)
     explicit = scaled_rows(X if index is None else X[index], scaling)
     check(TrainingRows(X, scaling, index), explicit, 1e-12)
 
@@ -73,7 +73,7 @@ def test_block_size_does_not_matter(
 def test_memory_map_and_other_layouts(index: Any, tmp_path: Path) -> None:
     X = make_rows(np.float32)
     np.save(tmp_path / "X.npy", X)
-    scaling = RowScaling.fit(X, True, True, True, 0.4)
+    scaling = RowScaler(True, True).learn(X, True, 0.4)
     explicit = scaled_rows(X if index is None else X[index], scaling)
     forms = (np.load(tmp_path / "X.npy", mmap_mode="r"), np.asfortranarray(X), X[:, ::-1][:, ::-1])
     for form in forms:
@@ -83,7 +83,7 @@ def test_memory_map_and_other_layouts(index: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1e-36, 1e-30, 1e30])
 def test_unit_length_of_rows_of_extreme_size(size: float) -> None:
     X = (make_rows(np.float32).astype(np.float64) * size).astype(np.float32)
-    scaling = RowScaling.fit(X, True, True, True)
+    scaling = RowScaler(True, True).learn(X, True)
     check(TrainingRows(X, scaling), scaled_rows(X, scaling), 1e-4)
 
 
@@ -92,5 +92,5 @@ def test_a_large_mean_does_not_drown_the_rows(offset: float) -> None:
     """float32 keeps some 7 digits, of which the mean takes log10(offset)."""
     rng = np.random.default_rng(0)
     X = (offset + rng.standard_normal((400, 50))).astype(np.float32)
-    scaling = RowScaling.fit(X, False, True, True)
+    scaling = RowScaler(False, True).learn(X, True)
     check(TrainingRows(X, scaling), scaled_rows(X, scaling), 1e-6 * offset)

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from unseen.rows import scaling as preprocessing
 from unseen.rows.blocks import BLOCK_BYTES, array_blocks, row_blocks, unit_rows
-from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.rows.scaling import ClassScaler, RowScaler
 
 quick = settings(max_examples=40, deadline=None)
 shapes = hnp.array_shapes(min_dims=2, max_dims=2, max_side=8)
@@ -101,7 +101,7 @@ def test_a_scaling_learned_in_blocks_is_that_of_the_whole(X, unit_length, rows_a
     with pytest.MonkeyPatch.context() as patch:
         small = partial(row_blocks, row_bytes=1, block_bytes=rows_a_block)
         patch.setattr(preprocessing, "array_blocks", lambda X: small(X.shape[0]))
-        scaling = RowScaling.fit(X, unit_length=unit_length, center=True)
+        scaling = RowScaler(unit_length=unit_length, center=True).learn(X)
     assert scaling.mean is not None
     rows = unit_rows(X) if unit_length else X
     np.testing.assert_allclose(scaling.mean, exact_mean(rows.tolist()), rtol=1e-12, atol=1e-12)
@@ -115,7 +115,7 @@ def test_a_scaling_learned_in_blocks_is_that_of_the_whole(X, unit_length, rows_a
 def test_scaling_gives_a_copy_of_the_same_type(unit_length, center):
     X = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
     before = X.copy()
-    scaling = RowScaling.fit(X, unit_length, center)
+    scaling = RowScaler(unit_length, center).learn(X)
     scaled = scaling(X)
     assert scaled.dtype == np.float32
     assert not np.shares_memory(scaled, X)
@@ -127,14 +127,14 @@ def test_scaling_gives_a_copy_of_the_same_type(unit_length, center):
 
 def test_the_mean_of_many_single_precision_rows_is_summed_in_double():
     X = np.full((100_000, 3), 0.1, dtype=np.float32)
-    mean = RowScaling.fit(X, unit_length=False, center=True).mean
+    mean = RowScaler(unit_length=False, center=True).learn(X).mean
     assert mean is not None
     np.testing.assert_allclose(mean, exact_mean(X.tolist()), rtol=1e-7)
 
 
 def test_whole_numbers_are_not_centred_by_a_rounded_mean():
     X = np.array([[1], [2]])
-    assert RowScaling.fit(X, False, True)(X).tolist() == [[-0.5], [0.5]]
+    assert RowScaler(False, True).learn(X)(X).tolist() == [[-0.5], [0.5]]
 
 
 # ---------------------------------------------------------------- class scaling
@@ -142,9 +142,9 @@ def test_whole_numbers_are_not_centred_by_a_rounded_mean():
 
 def test_class_descriptions_are_centred_before_they_get_length_one():
     seen = np.array([[3.0, 4.0], [-3.0, 4.0], [0.0, 1.0]])  # mean (0, 3)
-    scaling = ClassScaling.fit(seen, unit_length=True, center=True)
+    scaling = ClassScaler(unit_length=True, center=True).learn(seen)
     np.testing.assert_allclose(scaling(np.array([[4.0, 6.0], [0.0, 3.0]])), [[0.8, 0.6], [0, 0]])
-    plain = ClassScaling.fit(seen, unit_length=False, center=False)
+    plain = ClassScaler(unit_length=False, center=False).learn(seen)
     np.testing.assert_array_equal(plain(seen), seen)
 
 
@@ -156,14 +156,14 @@ def test_class_descriptions_are_centred_before_they_get_length_one():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_constant_feature_is_a_share_of_the_length_of_rows(unit_length, center, dtype):
     X = np.random.default_rng(0).gamma(1.0, 2.0, (30, 5)).astype(dtype)
-    plain = RowScaling.fit(X, unit_length, center)(X)
+    plain = RowScaler(unit_length, center).learn(X)(X)
     length = np.sqrt(np.mean(np.sum(plain.astype(float) ** 2, axis=1)))
-    wide = RowScaling.fit(X, unit_length, center, constant=0.4)(X)
+    wide = RowScaler(unit_length, center).learn(X, constant=0.4)(X)
     assert wide.shape == (30, 6)
     assert wide.dtype == dtype
     np.testing.assert_array_equal(wide[:, :5], plain)
     np.testing.assert_allclose(wide[:, 5], 0.4 * length, rtol=1e-5)
-    scaled = RowScaling.fit(X, unit_length, center, True, 0.4)(X)
+    scaled = RowScaler(unit_length, center).learn(X, True, 0.4)(X)
     assert np.mean(np.sum(scaled.astype(float) ** 2, axis=1)) == pytest.approx(1, rel=1e-5)
     np.testing.assert_allclose(scaled[:, 5], 0.4 / np.hypot(1, 0.4), rtol=1e-5)
     np.testing.assert_allclose(scaled[:, 5:] / scaled[:, :5], wide[:, 5:] / wide[:, :5], rtol=1e-4)
@@ -172,11 +172,11 @@ def test_the_constant_feature_is_a_share_of_the_length_of_rows(unit_length, cent
 @pytest.mark.parametrize("value", [0.0, 3.0])
 def test_rows_that_are_all_the_same_keep_a_constant_feature(value):
     X = np.full((4, 3), value)
-    scaled = RowScaling.fit(X, True, True, True, 0.4)(X)
+    scaled = RowScaler(True, True).learn(X, True, 0.4)(X)
     assert np.isfinite(scaled).all()
     assert (scaled[:, 3] > 0).all()
 
 
 def test_no_constant_feature_is_no_column():
     X = np.random.default_rng(0).standard_normal((6, 3))
-    assert RowScaling.fit(X, True, True, True)(X).shape == (6, 3)
+    assert RowScaler(True, True).learn(X, True)(X).shape == (6, 3)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.oracles.joint import scaled_rows
 from tests.solvers.problems import seeds
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler, RowScaling
 from unseen.solvers.block import Effort
 from unseen.solvers.dictionary import (
     MOST_CLASS_ATOMS,
@@ -112,7 +112,7 @@ def top_eigenvectors(X: np.ndarray, h: int) -> np.ndarray:
 )
 def test_target_atoms_are_the_top_eigenvectors(d: int, h: int, center: bool, dtype: Any) -> None:
     X = decaying(700, d, dtype)
-    scaling = RowScaling.fit(X, True, center, True)
+    scaling = RowScaler(True, center).learn(X, True)
     D = initial_target_dictionary(TrainingRows(X, scaling), h, 0)
     assert D.shape == (d, h)
     assert D.dtype == dtype
@@ -152,7 +152,7 @@ def test_no_more_atoms_than_columns_or_rows(n: int, d: int) -> None:
 @pytest.mark.parametrize("center", [False, True])
 def test_constant_rows_still_give_orthonormal_atoms(d: int, value: float, center: bool) -> None:
     X = np.full((40, d), value)
-    D = initial_target_dictionary(TrainingRows(X, RowScaling.fit(X, True, center, True)), 5, 0)
+    D = initial_target_dictionary(TrainingRows(X, RowScaler(True, center).learn(X, True)), 5, 0)
     np.testing.assert_allclose(D.T @ D, np.eye(5), atol=1e-8)
 
 

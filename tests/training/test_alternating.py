@@ -15,7 +15,7 @@ from unseen.model.latent import Spaces
 from unseen.model.objective import Codes, Lambdas
 from unseen.pairs.loss import LOSSES, Pairs
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.rows.scaling import ClassScaling, RowScaler
 from unseen.solvers.block import Effort
 from unseen.solvers.dictionary import initial_source_dictionary, initial_target_dictionary
 from unseen.training.alternating import Data, Training
@@ -46,7 +46,7 @@ def start(
     S = S / np.linalg.norm(S, axis=1, keepdims=True)
     if classes is not None:
         S, labels = S[classes], np.argsort(classes)[labels]
-    rows = TrainingRows(X, RowScaling.fit(X, True, True, True))
+    rows = TrainingRows(X, RowScaler(True, True).learn(X, True))
     if signs:
         rng = np.random.default_rng(seed)
         labels = np.where(np.arange(6) == labels[:, None], 1, -1).astype(np.int8)

@@ -11,7 +11,7 @@ from tests.oracles.joint import objective, scaled_rows
 from unseen import JLSE, make_zero_shot
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler
 from unseen.training.alternating import Data, Training, begin, mean_square_spread
 
 DATA = make_zero_shot(6, 0, 8, 10, 7, 4, noise=0.8, dtype=np.float64)
@@ -36,7 +36,7 @@ def started(
         "target_shrinkage": 0.1,
         "similarity_penalty": 0.3,
     }
-    rows = TrainingRows(DATA.X, RowScaling.fit(DATA.X, True, True, True, 0.4))
+    rows = TrainingRows(DATA.X, RowScaler(True, True).learn(DATA.X, True, 0.4))
     data = Data(S, rows, Pairs.weighted(labels, 6, 3.0, loss))
     return begin(data, JLSE(**choices | changed), block_tol, found)
 

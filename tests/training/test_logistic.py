@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.scaling import RowScaler, RowScaling
 from unseen.training.logistic import (
     _Problem,
     binary_loss,
@@ -133,7 +133,7 @@ def test_moving_all_rows_changes_the_bias_alone(n: int, d: int) -> None:
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_scaling_equals_rows_scaled_before(n: int, d: int) -> None:
     X, labels = problem(n, d)
-    scaling = RowScaling.fit(X, True, True)
+    scaling = RowScaler(True, True).learn(X)
     here = fit_binary(X, scaling, labels, TARGETS, 1e-3)
     before = fit_binary(scaling(X), PLAIN, labels, TARGETS, 1e-3)
     np.testing.assert_allclose(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +15,11 @@ def as_names(names: Any, what: str) -> np.ndarray:
     """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"{what} must be a list, not {names!r}")
-    try:
-        array = names if isinstance(names, np.ndarray) else np.asarray(_listed(names))
-    except ValueError as error:
-        raise InputError(f"{what} must be a flat list of strings or numbers") from error
+    array: Any = names
+    if not isinstance(names, np.ndarray) or names.dtype.kind in "OT":
+        array = _uniform(list(names), what)
     if array.ndim != 1:
         raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
-    if array.dtype.kind in "OT":
-        array = _uniform(array, what)
     if array.dtype.kind not in "Ubiuf":
         raise InputError(f"{what} must be strings or numbers, not {array.dtype}")
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
@@ -30,25 +27,23 @@ def as_names(names: Any, what: str) -> np.ndarray:
     return array
 
 
-def _listed(names: Iterable[Any]) -> Any:
-    """The names as an array, except that mixed kinds stay objects so that they can be refused."""
-    names = list(names)
-    kinds = {isinstance(n, str) for n in names}
-    return np.array(names, dtype=object) if len(kinds) > 1 else names
-
-
-def _uniform(array: np.ndarray, what: str) -> np.ndarray:
-    if all(isinstance(n, str) for n in array):
-        return np.array(array.tolist(), dtype=str)
-    number = (int, float, np.number, np.bool_)
-    if all(isinstance(n, number) for n in array):
-        return np.array(array.tolist())
-    strange = [n for n in array if not isinstance(n, (str, *number))]
-    if strange:
-        raise InputError(f"{what} must be strings or numbers, not {strange[0]!r}")
-    word = next(n for n in array if isinstance(n, str))
-    odd = next(n for n in array if not isinstance(n, str))
-    raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+def _uniform(names: list[Any], what: str) -> np.ndarray:
+    """The names as an array; numpy would make strings of numbers that stand among strings."""
+    words = [isinstance(name, str) for name in names]
+    if any(words) and not all(words):
+        odd = names[words.index(False)]
+        if not isinstance(odd, (int, float, np.number, np.bool_)):
+            raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+        word = names[words.index(True)]
+        raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+    try:
+        array = np.asarray(names)
+    except ValueError as error:
+        raise InputError(f"{what} must be a flat list of strings or numbers") from error
+    if array.dtype.kind == "O":
+        odd = next(name for name in names if not isinstance(name, (int, float)))
+        raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+    return array
 
 
 # -- vectors --------------------------------------------------------------------------------------
@@ -129,25 +124,18 @@ def as_numbers(name: Any, vector: Any) -> np.ndarray:
         raise InputError(f"the description of class {name!r} is not a list of numbers") from error
 
 
-def as_mapping(name: Any, vector: Any) -> Any:
-    """A pandas Series with an index of words as `{attribute: value}`; anything else as it is."""
-    index: Any = getattr(vector, "index", ())
-    if not hasattr(vector, "to_dict") or not all(isinstance(word, str) for word in index):
-        return vector
-    if not index.is_unique:
-        raise InputError(f"the description of class {name!r} names an attribute twice")
-    return vector.to_dict()
-
-
 def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
     """The values of `{attribute: value}` in the order of the attributes."""
-    if not isinstance(values, Mapping):
+    if not hasattr(values, "keys"):
         raise InputError(
             f"class {name!r} is described by a {type(values).__name__}, other classes by a mapping "
             "{attribute: value}"
         )
-    if set(values) != set(attributes):
-        odd = sorted(set(values) ^ set(attributes), key=str)
+    keys = list(values.keys())
+    if len(set(keys)) < len(keys):
+        raise InputError(f"the description of class {name!r} names an attribute twice")
+    if set(keys) != set(attributes):
+        odd = sorted(set(keys) ^ set(attributes), key=str)
         raise InputError(f"class {name!r} is described by other attributes: {listed(odd)}")
     return [values[a] for a in attributes]
 
@@ -167,13 +155,12 @@ class Group(NamedTuple):
         return slice(self.first, self.last + 1)
 
 
-def side_by_side(names: Iterable[str], widths: Iterable[int]) -> tuple[Group, ...]:
+def side_by_side(widths: Mapping[str, int]) -> tuple[Group, ...]:
     """Groups of these names and widths, one after another."""
-    groups, first = [], 0
-    for name, width in zip(names, widths, strict=True):
-        groups.append(Group(name, first, first + width - 1))
-        first += width
-    return tuple(groups)
+    ends = accumulate(widths.values())
+    return tuple(
+        Group(n, end - w, end - 1) for (n, w), end in zip(widths.items(), ends, strict=True)
+    )
 
 
 def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | None:
@@ -194,13 +181,3 @@ def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | N
             f"groups must cover the {width} columns one after another, without gaps: {list(found)}"
         )
     return found
-
-
-def chosen(groups: tuple[Group, ...] | None, columns: Sequence[int]) -> tuple[Group, ...] | None:
-    """The groups after a choice of columns; None where columns of different groups are mixed."""
-    if groups is None:
-        return None
-    owners = [g.name for c in columns for g in groups if g.first <= c <= g.last]
-    runs = [(name, len(list(run))) for name, run in groupby(owners)]
-    names = [name for name, _ in runs]
-    return side_by_side(names, [n for _, n in runs]) if len(set(names)) == len(names) else None

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen import files
-from unseen.classes.checks import (
-    Group,
-    as_attributes,
-    as_groups,
-    as_mapping,
-    as_names,
-    as_numbers,
-    as_vectors,
-    by_attribute,
-    check_different,
-    check_finite,
-    chosen,
-    side_by_side,
-)
-from unseen.classes.files import READERS
+from unseen.classes import checks
+from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError, listed, naming, nearest, require
+from unseen.files import reading
+from unseen.files.tables import TABLE_SUFFIXES, read_table
 
 
 class ClassTable:
@@ -71,11 +59,11 @@ class ClassTable:
         groups: Iterable[Any] | None = None,
     ) -> None:
         checked = as_names(names, "class names").copy()
-        numbers = as_vectors(vectors, checked)
-        words = as_attributes(attributes, numbers.shape[1])
-        check_finite(numbers, checked, words)
-        check_different(checked)
-        self._keep(checked, numbers, words, as_groups(groups, numbers.shape[1]))
+        numbers = checks.as_vectors(vectors, checked)
+        words = checks.as_attributes(attributes, numbers.shape[1])
+        checks.check_finite(numbers, checked, words)
+        checks.check_different(checked)
+        self._keep(checked, numbers, words, checks.as_groups(groups, numbers.shape[1]))
 
     def _keep(
         self,
@@ -103,14 +91,15 @@ class ClassTable:
     def from_dict(
         cls, vectors: Mapping[Any, Any], attributes: Iterable[str] | None = None
     ) -> ClassTable:
-        """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series with
-        an index of attributes counts as the latter."""
-        vectors = {name: as_mapping(name, vector) for name, vector in vectors.items()}
-        nested = next((v for v in vectors.values() if isinstance(v, Mapping)), None)
+        """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series
+        counts as the latter."""
+        nested = next((v for v in vectors.values() if hasattr(v, "keys")), None)
         if nested is not None:
-            attributes = list(nested) if attributes is None else list(attributes)
-            vectors = {name: by_attribute(name, v, attributes) for name, v in vectors.items()}
-        rows = {name: as_numbers(name, vector) for name, vector in vectors.items()}
+            attributes = list(nested.keys()) if attributes is None else list(attributes)
+            vectors = {
+                name: checks.by_attribute(name, v, attributes) for name, v in vectors.items()
+            }
+        rows = {name: checks.as_numbers(name, vector) for name, vector in vectors.items()}
         widths = {row.size: name for name, row in rows.items()}
         if len(widths) > 1:
             shown = ", ".join(f"{name!r} has {width}" for width, name in sorted(widths.items())[:2])
@@ -139,7 +128,9 @@ class ClassTable:
     def beside(cls, tables: Mapping[str, Any]) -> ClassTable:
         """Several descriptions of the same classes side by side, each under a name of its own.
 
-        Rows are matched by name, as in `join`; `groups` tells where each description lies.
+        Rows are matched by name, so all must describe the same classes; the order is that of the
+        first. `groups` tells where each description lies. Attributes of one name get the name of
+        their description before it.
 
         >>> looks = ClassTable.from_dict({"zebra": [1, 0], "tiger": [1, 1]})
         >>> sounds = ClassTable.from_dict({"tiger": [0.9], "zebra": [0.2]})
@@ -149,10 +140,20 @@ class ClassTable:
         """
         if not isinstance(tables, Mapping) or not tables:
             raise InputError("beside takes a mapping of names to class tables, and at least one")
-        parts = [cls.of(table) for table in tables.values()]
-        plain = parts[0].join(*parts[1:])
-        groups = side_by_side(map(str, tables), [t.n_attributes for t in parts])
-        return cls(plain.names, plain.vectors, plain.attributes, groups)
+        parts = {str(name): cls.of(table) for name, table in tables.items()}
+        names = next(iter(parts.values())).names
+        for part in parts.values():
+            odd = set(names.tolist()) ^ set(part.names.tolist())
+            if odd:
+                words = listed(sorted(odd, key=str))
+                raise InputError(f"the tables put side by side describe different classes: {words}")
+        vectors = np.hstack([part.select(names).vectors for part in parts.values()])
+        attributes = [a for part in parts.values() for a in part.attributes or ()]
+        if len(set(attributes)) < len(attributes):
+            attributes = [f"{k}.{a}" for k, part in parts.items() for a in part.attributes or ()]
+        has_names = len(attributes) == vectors.shape[1]
+        groups = checks.side_by_side({name: part.n_attributes for name, part in parts.items()})
+        return cls(names, vectors, attributes if has_names else None, groups)
 
     @classmethod
     def of(cls, classes: Any) -> ClassTable:
@@ -178,19 +179,18 @@ class ClassTable:
         """Read a table from a file.
 
         - `.csv`, `.tsv`, `.parquet`: the first column holds the names, the others the description;
-        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and, if wanted, `attributes` (d_s), and
-          `group_names` (G) with `group_columns` (G x 2);
+        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and, if wanted, `attributes` (d_s);
         - `.mat`: an `att_splits` file, `allclasses_names` beside `att` (d_s x C); `key` chooses
           another matrix, such as `original_att` (before its columns were scaled to unit length).
         """
-        path = files.checked_path(path)
-        if path.suffix not in READERS:
+        path = reading.checked_path(path)
+        if path.suffix not in _READERS:
             raise InputError(
-                f"{path}: a class table is a file of kind {', '.join(sorted(READERS))}, "
+                f"{path}: a class table is a file of kind {', '.join(sorted(_READERS))}, "
                 f"not {path.suffix or 'one without a suffix'}"
             )
         with naming(path):
-            return cls(*READERS[path.suffix](path, key))
+            return cls(*_READERS[path.suffix](path, key))
 
     # -- using it -----------------------------------------------------------------------------
 
@@ -255,22 +255,10 @@ class ClassTable:
         return self.select(np.delete(self.names, self.rows(names)))
 
     def subset(self, attributes: Sequence[str | int]) -> ClassTable:
-        """The same classes described by these columns only, given by name or by number.
-
-        Groups stay as long as the columns of each stay together.
-        """
+        """The same classes described by these columns only, given by name or by number; it has no
+        groups."""
         columns = [self._column(a) for a in attributes]
         names = self.attributes and [self.attributes[c] for c in columns]
-        return ClassTable(self.names, self.vectors[:, columns], names, chosen(self.groups, columns))
-
-    def group(self, name: str) -> ClassTable:
-        """The columns of one group as a table of their own."""
-        places = {g.name: g for g in self.groups or ()}
-        if name not in places:
-            known = f"there are {listed(places)}" if places else "the table has none"
-            raise InputError(f"no group {name!r}{nearest(name, places)}; {known}")
-        columns = places[name].columns
-        names = self.attributes and self.attributes[columns]
         return ClassTable(self.names, self.vectors[:, columns], names)
 
     def _column(self, attribute: str | int) -> int:
@@ -297,22 +285,8 @@ class ClassTable:
             )
         if None in (self.attributes, other.attributes) or self.attributes == other.attributes:
             return self
-        return self.subset(other.attributes or ())
-
-    def join(self, *others: ClassTable) -> ClassTable:
-        """Descriptions side by side: the columns of several tables, rows matched by name.
-
-        All tables must describe the same classes; the order is that of the first. `beside` keeps
-        the descriptions apart as groups.
-        """
-        for other in others:
-            odd = set(self.names.tolist()) ^ set(other.names.tolist())
-            if odd:
-                names = listed(sorted(odd, key=str))
-                raise InputError(f"the tables to join describe different classes: {names}")
-        tables = [self, *(other.select(self.names) for other in others)]
-        vectors = np.hstack([t.vectors for t in tables])
-        return ClassTable(self.names, vectors, _joined_attributes(tables))
+        columns = [self._column(a) for a in other.attributes or ()]
+        return ClassTable(self.names, self.vectors[:, columns], other.attributes, other.groups)
 
     def merge(self, other: ClassTable) -> ClassTable:
         """More classes under the same columns; a class in both must have one description."""
@@ -328,44 +302,12 @@ class ClassTable:
         vectors = np.vstack([self.vectors, other.vectors])
         return ClassTable(names, vectors, self.attributes, self.groups)
 
-    # -- showing and keeping it -----------------------------------------------------------------
+    # -- showing it -----------------------------------------------------------------------------
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, names as index (needs the extra `data`)."""
         pandas = require("pandas", "data", "a DataFrame")
         return pandas.DataFrame(self.vectors, index=self.names, columns=self.attributes)
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as `.npz` or `.csv`, whole or not at all.
-
-        A `.csv` file has no room for `groups`.
-        """
-        import csv
-
-        suffix = Path(path).suffix
-        if suffix not in (".npz", ".csv"):
-            raise InputError(f"a class table is written as .npz or .csv, not {suffix!r}")
-        with files.writing(path) as temporary:
-            if suffix == ".npz":
-                self._write_npz(temporary)
-                return
-            attributes = self.attributes or [f"a{k}" for k in range(self.n_attributes)]
-            with temporary.open("w", encoding="utf-8", newline="") as text:
-                lines = csv.writer(text)
-                lines.writerow(["name", *attributes])
-                lines.writerows(
-                    [n, *v] for n, v in zip(self.names, self.vectors.tolist(), strict=True)
-                )
-
-    def _write_npz(self, path: Path) -> None:
-        parts: dict[str, Any] = {"names": self.names, "vectors": self.vectors}
-        if self.attributes:
-            parts["attributes"] = self.attributes
-        if self.groups:
-            parts["group_names"] = [g.name for g in self.groups]
-            parts["group_columns"] = [(g.first, g.last) for g in self.groups]
-        with path.open("wb") as raw:  # a path would get a suffix
-            np.savez(raw, **parts)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -385,11 +327,32 @@ class ClassTable:
         )
 
 
-def _joined_attributes(tables: Sequence[ClassTable]) -> list[str] | None:
-    """Column names of joined tables; those that would clash get the number of their table."""
-    if any(t.attributes is None for t in tables):
-        return None
-    names = [a for t in tables for a in t.attributes or ()]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{k}.{a}" for k, t in enumerate(tables) for a in t.attributes or ()]
+# -- files ----------------------------------------------------------------------------------------
+
+
+def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    table = read_table(path, first_is_text=True)
+    return next(iter(table.text.values())), table.numbers, table.columns
+
+
+def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
+    arrays = reading.read_npz(path)
+    names = reading.pick(arrays, ("names", "class_names"), path, "class names")
+    vectors = reading.pick(arrays, (key or "vectors",), path, "class vectors")
+    return names, vectors, arrays.get("attributes")
+
+
+def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
+    key = key or "att"
+    content = reading.read_mat(path, ["allclasses_names", key])
+    names = reading.mat_strings(reading.pick(content, ("allclasses_names",), path, "class names"))
+    vectors = reading.pick(content, (key,), path, "class vectors")
+    return names, np.asarray(vectors).T, None
+
+
+# The parts of a `ClassTable` from a path and the name of its matrix, by the kind of file.
+_READERS: dict[str, Callable[[Path, str | None], tuple[Any, ...]]] = {
+    ".npz": _read_npz,
+    ".mat": _read_att_splits,
+    **dict.fromkeys(TABLE_SUFFIXES, _read_columns),
+}

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from unseen.datasets.catalogue import CATALOGUE, data_folder, find_benchmark, open_benchmark
 from unseen.datasets.dataset import Split, ZeroShotDataset
-from unseen.datasets.digits import digit_splits, load_digits_zero_shot, seven_segments
+from unseen.datasets.embedded import (
+    EMBEDDED,
+    PairDataset,
+    digit_splits,
+    load_digits_zero_shot,
+    make_pairs,
+    make_zero_shot,
+)
 from unseen.datasets.folder import examine, read_dataset
 from unseen.datasets.row_files import read_rows
-from unseen.datasets.synthetic import PairDataset, make_pairs, make_zero_shot
 from unseen.errors import InputError, listed
-
-EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {
-    "digits": load_digits_zero_shot,
-    "synthetic": make_zero_shot,
-}
 
 
 def open_dataset(name_or_path: str, split: str | None = None) -> ZeroShotDataset:
@@ -26,17 +26,15 @@ def open_dataset(name_or_path: str, split: str | None = None) -> ZeroShotDataset
     A path is a folder or a file: a user's own data, or a published data set in its own layout. A
     name is that of an embedded data set, or of the catalogue, as "CUB vgg_fc7" or "awa1".
     """
-    dataset = _open(str(name_or_path))
+    check_exists(name := str(name_or_path))
+    known = find_benchmark(name)
+    if os.path.exists(name):
+        dataset = read_dataset(name)
+    elif known is None:
+        dataset = EMBEDDED[name]()
+    else:
+        dataset = open_benchmark(*known)
     return dataset if split is None else dataset.with_split(split)
-
-
-def _open(name_or_path: str) -> ZeroShotDataset:
-    check_exists(name_or_path)
-    if os.path.exists(name_or_path):
-        return read_dataset(name_or_path)
-    if name_or_path in EMBEDDED:
-        return EMBEDDED[name_or_path]()
-    return open_benchmark(name_or_path)
 
 
 def check_exists(name_or_path: str) -> None:
@@ -66,5 +64,4 @@ __all__ = [
     "open_dataset",
     "read_dataset",
     "read_rows",
-    "seven_segments",
 ]

@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.class_names import Spellings, read_names
 from unseen.datasets.dataset import Split
 from unseen.datasets.feature_file import whole_numbers
-from unseen.datasets.published import NO_ROWS, Published
 from unseen.errors import InputError, counted, listed, naming
+from unseen.files import reading
+
+if TYPE_CHECKING:
+    from unseen.datasets.published import Published
 
 _MAIN = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
 
@@ -33,27 +36,21 @@ class SplitFile:
         return sum(self.rows[name].size for name in _MAIN)
 
 
-def split_file(data: Published) -> SplitFile | None:
-    """The split file of a folder that has one."""
-    is_there = data.has("att_splits.mat")
-    return read_att_splits(data.use("att_splits.mat")) if is_there else None
-
-
 def read_att_splits(path: Path) -> SplitFile:
     """Read a split file; lists that overlap are refused.
 
     `original_att` is read where it is there, as `att` is scaled to length 1 per class. `train_loc`
     and `val_loc` are not: in several copies they hold test rows.
     """
-    content = files.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN])
+    content = reading.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN])
     with naming(path):
-        vectors = files.pick(content, ("original_att", "att"), path, "class vectors").T
+        vectors = reading.pick(content, ("original_att", "att"), path, "class vectors").T
         names = content.get("allclasses_names")
-        names = None if names is None else files.mat_strings(names)
+        names = None if names is None else reading.mat_strings(names)
         if names is not None and names.size != vectors.shape[0]:
             raise InputError(f"{names.size} class names but {vectors.shape[0]} columns of att")
         rows = {
-            name: whole_numbers(files.pick(content, (name,), path, "row numbers"), name) - 1
+            name: whole_numbers(reading.pick(content, (name,), path, "row numbers"), name) - 1
             for name in _MAIN
         }
         _check_lists(rows)
@@ -65,11 +62,11 @@ def _check_lists(rows: Mapping[str, np.ndarray]) -> None:
         if np.unique(numbers).size < numbers.size:
             raise InputError(f"{name} has a row number twice; get the file again")
     for first, second in combinations(_MAIN, 2):
-        common = np.intersect1d(rows[first], rows[second])
-        if common.size:
+        n_common = np.intersect1d(rows[first], rows[second]).size
+        if n_common:
             raise InputError(
-                f"{first} and {second} have {counted(common.size, 'row')} in common, the first is "
-                f"number {common[0] + 1}: training and test rows must not overlap"
+                f"{first} and {second} have {counted(n_common, 'row')} in common: training and "
+                "test rows must not overlap"
             )
 
 
@@ -93,20 +90,19 @@ def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarr
 
 def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
     """The proposed split of features that are in the order of the split file."""
-    for name, numbers in splits.rows.items():
-        if numbers.size and numbers.max() >= y.size:
-            raise InputError(
-                f"{splits.path}: {name} goes up to {numbers.max() + 1}, but the features have "
-                f"{y.size} rows; the two files do not belong together"
-            )
-    unseen = np.unique(y[splits.rows["test_unseen_loc"]])
-    for name in ("trainval_loc", "test_seen_loc"):
-        common = np.intersect1d(unseen, y[splits.rows[name]])
-        if common.size:
-            raise InputError(
-                f"{splits.path}: class {common[0].item()!r} has rows in test_unseen_loc and in "
-                f"{name}; labels and lists do not belong together"
-            )
+    last = max(numbers.max(initial=0) for numbers in splits.rows.values())
+    if last >= y.size:
+        raise InputError(
+            f"{splits.path}: its row numbers go up to {last + 1}, but the features have {y.size} "
+            "rows; the two files do not belong together"
+        )
+    trained, tested, unseen = (np.unique(y[splits.rows[name]]) for name in _MAIN)
+    common = np.intersect1d(unseen, np.union1d(trained, tested))
+    if common.size:
+        raise InputError(
+            f"{splits.path}: class {common[0].item()!r} has rows in test_unseen_loc and among the "
+            "seen ones; labels and lists do not belong together"
+        )
     if splits.n_rows != y.size:
         notes.append(
             f"{splits.path.name} lists {splits.n_rows:,} of {y.size:,} rows; rows of seen classes "
@@ -116,11 +112,7 @@ def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
 
 
 def proposed_split(
-    data: Published,
-    table: Spellings,
-    y: np.ndarray,
-    splits: SplitFile | None,
-    same_images: bool = True,
+    data: Published, table: Spellings, y: np.ndarray, same_images: bool = True
 ) -> dict[str, Split]:
     """The proposed split of features that may be in another order than the split file.
 
@@ -128,9 +120,10 @@ def proposed_split(
     classes are looked up only if an order fits and `same_images` says that images within a class
     are in the order of the file; otherwise a fifth of each seen class is kept.
     """
+    splits = data.split_file
     if splits is None:
         return {}
-    order, unseen = _fitting_order(splits, y, proposed_classes(data, table), data.notes)
+    order, unseen = _fitting_order(splits, y, _proposed_classes(data, table), data.notes)
     name = splits.path.name
     if unseen is None:
         data.notes.append(
@@ -148,7 +141,7 @@ def proposed_split(
     return {"proposed": Split(unseen, every_fifth(y, unseen))}
 
 
-def proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
+def _proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
     """The unseen classes of the proposed split by name, where a list of them is there."""
     name = "ps_testclasses.txt"
     return read_names(data.use(name), table, data.notes) if data.has(name) else None
@@ -216,4 +209,4 @@ def original_split(
             raise InputError(f"{path}: class {both[0].item()!r} is in testclasses.txt as well")
     if any(set(unseen) == set(other.unseen) for other in proposed.values()):
         return {}
-    return {"original": Split(unseen, NO_ROWS)}
+    return {"original": Split(unseen)}

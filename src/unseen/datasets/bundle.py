@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.att_splits import fill_unknown
-from unseen.datasets.class_names import Spellings, names_in_paths
-from unseen.datasets.dataset import Split, ZeroShotDataset, check_features
-from unseen.datasets.feature_file import FeatureRows, whole_numbers
-from unseen.datasets.published import NO_ROWS, Published, existing_pictures
+from unseen.datasets.class_names import Spellings, label_names, names_in_paths
+from unseen.datasets.dataset import Split, ZeroShotDataset
+from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError, counted, listed, naming
+from unseen.files import reading
 
 _TABLES = ("attributes_continuous", "attributes_binary")
 _UNSEEN = "unseen_"
@@ -26,10 +25,7 @@ def is_bundle(path: Path) -> bool:
     """Does a file have the class names of a bundle, and descriptions or splits beside them?"""
     if path.suffix != ".npz" or not path.is_file():
         return False
-    try:
-        names = files.array_names(path)
-    except InputError:  # reported when it is read
-        return False
+    names = reading.known_arrays(path)
     if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
         return False
     return any(name.startswith(("attributes_", _UNSEEN)) for name in names)
@@ -44,100 +40,67 @@ def find_bundle(folder: Path) -> Path:
     return found[0]
 
 
-def read_bundle(folder: Path, features: Path | None = None) -> ZeroShotDataset:
+def read_bundle(data: Published) -> ZeroShotDataset:
     """Read a bundle, on its split SS if it has one, else on the first that it has.
 
     The folder holds the bundle, with its pictures in `thumbs` or `images`. Where there is no
-    continuous class table, the binary one is read.
+    continuous class table, the binary one is read. Classes are numbered from 0.
     """
-    path = find_bundle(folder) if features is None else features
-    bundle = _Bundle(folder, path)
+    path, labels = data.features, data.rows.labels
+    others = reading.array_names(path) - {"features"}
+    arrays = reading.read_npz(path, list(others))
     with naming(path):
-        n_rows = bundle.rows.X.shape[0]
-        table = bundle.table()
-        labels = bundle.class_numbers("labels", table, n_rows)
-        y = table.names[labels]
-        images = bundle.strings("files", n_rows)
+        table = _table(arrays, data)
+        y = label_names(labels, table.names, path, first=0)
+        images = _strings(arrays, "files", y.size)
         if images is not None:
             _check_images(images, y, Spellings(table.names))
-        splits = bundle.splits(table, labels)
-    name = f"{folder.resolve().name} {path.stem}"
-    return bundle.dataset(name, y, table, splits, existing_pictures(folder, images))
+        splits = _splits(arrays, y, table.names, path)
+    name = f"{data.folder.resolve().name} {path.stem}"
+    return data.dataset(name, y, table, splits, existing_pictures(data.folder, images))
 
 
-class _Bundle(Published):
-    """The arrays of a bundle, each checked when it is asked for."""
+def _strings(arrays: dict[str, np.ndarray], name: str, size: int) -> Any:
+    """A list of so many strings; None if there is none."""
+    strings = arrays.get(name)
+    if strings is None:
+        return None
+    if strings.ndim != 1 or strings.dtype.kind != "U":
+        raise InputError(
+            f"{name} must be a list of strings, not {strings.dtype} of shape {strings.shape}"
+        )
+    if strings.size != size:
+        raise InputError(f"{name} has {counted(strings.size, 'string')}, {size:,} are expected")
+    return strings
 
-    def __init__(self, folder: Path, path: Path) -> None:
-        super().__init__(folder, "a data set in one file", path)
-        self.notes = [f"read from {path}, a data set in one file"]
-        self.use_path(path)
-        self.arrays = files.read_npz(path)
 
-    @cached_property
-    def rows(self) -> FeatureRows:
-        X = self.array("features")
-        check_features(X)
-        return FeatureRows(X.astype(np.float32) if X.dtype == np.float16 else X)
+def _table(arrays: dict[str, np.ndarray], data: Published) -> ClassTable:
+    vectors = reading.pick(arrays, _TABLES, data.features, "class table")
+    if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
+        raise InputError(
+            f"the class table must be numbers, one row per class, not {vectors.dtype} of shape "
+            f"{vectors.shape}"
+        )
+    names = _strings(arrays, "classes", vectors.shape[0])
+    vectors = fill_unknown(vectors, data.features, data.notes)
+    return ClassTable(names, vectors, _strings(arrays, "predicates", vectors.shape[1]))
 
-    def array(self, *names: str, what: str = "") -> np.ndarray:
-        return files.pick(self.arrays, names, self.features, what or names[0])
 
-    def strings(self, name: str, size: int | None = None) -> np.ndarray | None:
-        """A list of strings, of this length if one is given; None if there is none."""
-        strings = self.arrays.get(name)
-        if strings is None:
-            return None
-        if strings.ndim != 1 or strings.dtype.kind != "U":
+def _splits(
+    arrays: dict[str, np.ndarray], y: np.ndarray, names: np.ndarray, path: Path
+) -> dict[str, Split]:
+    found = [name.removeprefix(_UNSEEN) for name in arrays if name.startswith(_UNSEEN)]
+    first = [name for name in _FIRST_SPLITS if name in found]
+    splits = {}
+    for name in [*first, *(name for name in found if name not in first)]:
+        unseen = np.unique(label_names(arrays[_UNSEEN + name], names, path, _UNSEEN + name, 0))
+        if not unseen.size or np.setdiff1d(y, unseen).size < 2:
             raise InputError(
-                f"{name} must be a list of strings, not {strings.dtype} of shape {strings.shape}"
+                f"{_UNSEEN}{name} must keep one class or more as unseen and leave two with rows to "
+                f"train on; it has {unseen.size} of {names.size} classes"
             )
-        if size is not None and strings.size != size:
-            raise InputError(f"{name} has {counted(strings.size, 'string')}, {size:,} are expected")
-        return strings
-
-    def table(self) -> ClassTable:
-        names = self.strings("classes")
-        if names is None:
-            raise InputError("there is no array 'classes' with the names of the classes")
-        vectors = self.array(*_TABLES, what="class table")
-        if vectors.ndim != 2 or vectors.shape[0] != names.size or vectors.dtype.kind not in "fiub":
-            what = next(name for name in _TABLES if name in self.arrays)
-            raise InputError(
-                f"{what} must be numbers, one row for each of the {counted(names.size, 'class')}, "
-                f"not {vectors.dtype} of shape {vectors.shape}"
-            )
-        vectors = fill_unknown(vectors, self.features, self.notes)
-        return ClassTable(names, vectors, self.strings("predicates", vectors.shape[1]))
-
-    def class_numbers(self, name: str, table: ClassTable, size: int | None = None) -> np.ndarray:
-        """Rows of `classes`, counted from 0."""
-        numbers = whole_numbers(self.array(name), name, first=0)
-        if size is not None and numbers.size != size:
-            raise InputError(f"{size:,} rows of features but {counted(numbers.size, 'label')}")
-        n = table.n_classes
-        if numbers.size and numbers.max() >= n:
-            from_one = numbers.max() == n and numbers.min() > 0
-            raise InputError(
-                f"{name} has {numbers.max()} at place {numbers.argmax()}, but the {n} classes are "
-                f"numbered from 0 to {n - 1}" + ("; are these counted from 1?" if from_one else "")
-            )
-        return numbers
-
-    def splits(self, table: ClassTable, labels: np.ndarray) -> dict[str, Split]:
-        names = [name.removeprefix(_UNSEEN) for name in self.arrays if name.startswith(_UNSEEN)]
-        # The sort is stable: the others stay as they are stored.
-        order = {name: place for place, name in enumerate(_FIRST_SPLITS)}
-        splits = {}
-        for name in sorted(names, key=lambda name: order.get(name, len(order))):
-            numbers = self.class_numbers(_UNSEEN + name, table)
-            if not numbers.size or np.setdiff1d(labels, numbers).size < 2:
-                raise InputError(
-                    f"{_UNSEEN}{name} must keep one class or more as unseen and leave two with "
-                    f"rows to train on; it has {numbers.size} of {table.n_classes} classes"
-                )
-            splits[name] = Split(np.unique(table.names[numbers]), NO_ROWS)
-        return splits
+        splits[name] = Split(unseen)
+    return splits
 
 
 def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen import files
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import SUFFIXES
 from unseen.datasets.layouts import Layout, find_layout, read_layout
-from unseen.errors import InputError, MissingExtraError, listed
+from unseen.errors import InputError, MissingExtraError
+from unseen.files import reading
 
 _XLSA17 = (
     "https://www.mpi-inf.mpg.de/departments/computer-vision-and-machine-learning/research/"
@@ -106,10 +106,8 @@ class Entry(NamedTuple):
 
 
 def data_folder() -> Path:
-    """The folder of benchmark data: the one that UNSEEN_DATA names, else ~/.cache/unseen.
-
-    The latter need not exist.
-    """
+    """The folder of benchmark data: the one that UNSEEN_DATA names, else ~/.cache/unseen, which
+    need not exist."""
     given = os.environ.get("UNSEEN_DATA")
     if not given:
         return Path.home() / ".cache" / "unseen"
@@ -127,19 +125,23 @@ def entries() -> Iterator[Entry]:
             yield Entry(name, benchmark, _find(benchmark, variant))
 
 
-def open_benchmark(name: str) -> ZeroShotDataset:
-    """A data set by the name of the catalogue, as "CUB vgg_fc7", "cub/efflite0" or "AWA1"."""
-    known = find_benchmark(name)
-    if known is None:
-        raise InputError(f"no data set {name!r}; known are {listed(b.name for b in CATALOGUE)}")
-    benchmark, variant = known
+def find_benchmark(name: str) -> tuple[Benchmark, str] | None:
+    """The data set of a name, as "CUB vgg_fc7", "cub/efflite0" or "AWA1", and its features."""
+    first, _, variant = re.sub(r"[\s/]+", " ", name.strip()).partition(" ")
+    known = (b for b in CATALOGUE if b.name.casefold() == first.casefold())
+    return next(((benchmark, variant) for benchmark in known), None)
+
+
+def open_benchmark(benchmark: Benchmark, variant: str) -> ZeroShotDataset:
+    """A data set of the catalogue, with features of this name."""
     path = _find(benchmark, variant)
     if path is None:
         file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
         raise InputError(
-            f"data set {name!r} ({benchmark.what}) cannot be opened: it is not below "
-            f"{data_folder()}; put it into a folder {benchmark.folders[0]}{file} there, or set "
-            "UNSEEN_DATA to the folder that holds it; 'unseen datasets' says where to get it"
+            f"data set {f'{benchmark.name} {variant}'.strip()!r} ({benchmark.what}) cannot be "
+            f"opened: it is not below {data_folder()}; put it into a folder "
+            f"{benchmark.folders[0]}{file} there, or set UNSEEN_DATA to the folder that holds it; "
+            "'unseen datasets' says where to get it"
         )
     return read_layout(path, _layout(path))
 
@@ -147,38 +149,31 @@ def open_benchmark(name: str) -> ZeroShotDataset:
 def feature_file(path: Path) -> Path:
     """The features of the data set in a folder or file that was found; they are not read."""
     file = _layout(path).find(path) if path.is_dir() else path
-    if file.suffix in (".npz", ".mat"):
-        files.array_names(file)  # a file that is broken says so
+    _check_archive(file)
     return file
+
+
+def has_features(entry: Entry) -> bool:
+    """Are the features of the data set here?"""
+    try:
+        return entry.path is not None and feature_file(entry.path).exists()
+    except (InputError, MissingExtraError):
+        return False
 
 
 def _layout(path: Path) -> Layout:
     layout = find_layout(path)
     if layout is None:
-        for file in path.glob("*") if path.is_dir() else (path,):
-            if file.suffix == ".npz":
-                files.array_names(file)  # as above
-        raise InputError(f"{path} is in no layout that is known; docs/datasets.md shows them")
+        for file in path.glob("*.npz") if path.is_dir() else (path,):
+            _check_archive(file)
+        raise InputError(f"{path} is in no known layout; docs/datasets.md shows them")
     return layout
 
 
-def has_features(entry: Entry) -> bool:
-    """Are the features of the data set here?"""
-    if entry.path is None:
-        return False
-    try:
-        return feature_file(entry.path).exists()
-    except (InputError, MissingExtraError):
-        return False
-
-
-def find_benchmark(name: str) -> tuple[Benchmark, str] | None:
-    """The data set of a name, in upper or lower case, and the features that are asked for."""
-    first, _, variant = re.sub(r"[\s/]+", " ", name.strip()).partition(" ")
-    for benchmark in CATALOGUE:
-        if first.casefold() == benchmark.name.casefold():
-            return benchmark, variant
-    return None
+def _check_archive(file: Path) -> None:
+    """A file that is broken says so; its arrays are not read."""
+    if file.suffix in (".npz", ".mat"):
+        reading.array_names(file)
 
 
 def _find(benchmark: Benchmark, variant: str) -> Path | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from unseen import files
-from unseen.errors import InputError, nearest
+from unseen.datasets.feature_file import FeatureRows, whole_numbers
+from unseen.errors import InputError, naming, nearest
+from unseen.files import reading
 
 
 def canonical(name: str) -> str:
@@ -60,7 +62,7 @@ class Spellings:
 def read_numbered(path: Path) -> np.ndarray:
     """Names from lines "number name", in the order of the numbers 1, 2, ..., not of the lines."""
     found: dict[int, str] = {}
-    for place, line in enumerate(files.read_lines(path), start=1):
+    for place, line in enumerate(reading.read_lines(path), start=1):
         number, _, name = line.replace("\t", " ").partition(" ")
         if not number.isdecimal() or not name.strip():
             raise InputError(f"{path}, line {place}: {line[:40]!r} is not a number and a name")
@@ -75,7 +77,7 @@ def read_numbered(path: Path) -> np.ndarray:
 
 def read_names(path: Path, table: Spellings, notes: list[str]) -> np.ndarray:
     """Names of classes, one per line, in the spelling of the table."""
-    return table.match((line for line in files.read_lines(path) if line), path, notes)
+    return table.match((line for line in reading.read_lines(path) if line), path, notes)
 
 
 def names_in_paths(paths: np.ndarray, table: Spellings) -> np.ndarray:
@@ -97,21 +99,29 @@ def _class_of(folder: str, table: Spellings) -> str:
 # -- label numbers ------------------------------------------------------------------------------
 
 
-def label_names(labels: np.ndarray, names: np.ndarray, where: Path) -> np.ndarray:
-    """The name of each row, label k being the k-th name."""
-    if labels.size and labels.max() > names.size:
-        row = int(labels.argmax())
+def label_names(
+    labels: Any, names: np.ndarray, where: Path, what: str = "labels", first: int = 1
+) -> np.ndarray:
+    """The names that numbers stand for, number `first` being the first name."""
+    if labels is None:
+        raise InputError(f"{where} has no labels: numbers of classes, from {first} on, are needed")
+    with naming(where):
+        numbers = whole_numbers(labels, what, first)
+    last = names.size + first - 1
+    if numbers.size and numbers.max() > last:
+        row = int(numbers.argmax())
+        is_from_one = numbers.min() > first == 0 and numbers.max() == names.size
+        hint = "; are these counted from 1?" if is_from_one else ""
         raise InputError(
-            f"{where}: label {labels[row]} of row {row} (counted from 0) is outside the "
-            f"{names.size} classes of the table; labels run from 1 to {names.size}"
+            f"{where}: {what} has {numbers[row]} at place {row} (counted from 0), but the "
+            f"{names.size} classes are numbered from {first} to {last}{hint}"
         )
-    return names[labels - 1]
+    return names[numbers - first]
 
 
 def settle_labels(
-    labels: np.ndarray,
-    in_paths: np.ndarray | None,
-    columns: np.ndarray,
+    rows: FeatureRows,
+    spellings: Spellings,
     listed: np.ndarray | None,
     where: Path,
     notes: list[str],
@@ -119,18 +129,25 @@ def settle_labels(
     """The class name of each row of a feature file whose labels are numbers.
 
     Image paths decide where they name classes, then `listed` (the names of classes.txt), and only
-    then `columns`, the order of the class table, which public files do not always keep to.
+    then the order of the class table, which public files do not always keep to.
     """
+    columns = np.array(spellings.names)
     order, source = (columns, "allclasses_names") if listed is None else (listed, "classes.txt")
-    by_number = label_names(labels, order, where)
-    shown = _label_to_name(labels, in_paths, where)
+    by_number = label_names(rows.labels, order, where)
+    labels = np.ravel(rows.labels).astype(int)
+    shown = _label_to_name(labels, rows.image_files, spellings, where)
     n_labels = np.unique(labels).size
     if shown and len(shown) == n_labels and listed is None:
         by_path = columns.copy()
         by_path[[k - 1 for k in shown]] = list(shown.values())
         note_order(columns, by_path, "image paths", notes)
         return by_path[labels - 1]
-    _check_agreement(shown, order, source, where)
+    odd = next((k for k, name in shown.items() if order[k - 1] != name), None)
+    if odd is not None:
+        raise InputError(
+            f"{where}: images of label {odd} lie in the folder of {shown[odd]!r}, but number {odd} "
+            f"of {source} is {order[odd - 1].item()!r}; the files do not belong together"
+        )
     if listed is not None:
         note_order(columns, listed, source, notes)
     elif shown:
@@ -146,39 +163,27 @@ def settle_labels(
     return by_number
 
 
-def _check_agreement(shown: dict[int, str], order: np.ndarray, source: str, where: Path) -> None:
-    for k, name in shown.items():
-        if order[k - 1] != name:
-            raise InputError(
-                f"{where}: images of label {k} lie in the folder of {name!r}, but number {k} of "
-                f"{source} is {order[k - 1].item()!r}; the files do not belong together"
-            )
-
-
-def _label_to_name(labels: np.ndarray, in_paths: np.ndarray | None, where: Path) -> dict[int, str]:
+def _label_to_name(
+    labels: np.ndarray, images: np.ndarray | None, spellings: Spellings, where: Path
+) -> dict[int, str]:
     """What the image paths say of each label; nothing if they do not tell classes apart."""
-    if in_paths is None:
+    if images is None:
         return {}
-    if in_paths.size != labels.size:
-        raise InputError(f"{where}: {labels.size} labels but {in_paths.size} image paths")
-    named = np.flatnonzero(in_paths != "")
+    if images.size != labels.size:
+        raise InputError(f"{where}: {labels.size} labels but {images.size} image paths")
+    in_paths = names_in_paths(images, spellings)
+    named = in_paths != ""
     pairs = sorted(set(zip(labels[named].tolist(), in_paths[named].tolist(), strict=True)))
     # One folder for all images, as "train" may be, is not the class of that name.
     if len({name for _, name in pairs}) < 2:
         return {}
-    for (first, name), (second, other) in pairwise(pairs):
-        if first == second:
+    for (label, name), (other_label, other) in combinations(pairs, 2):
+        if label == other_label or name == other:
             raise InputError(
-                f"{where}: label {first} has images in the folders of {name!r} and of {other!r}; "
-                "labels and image paths are not in the same order"
+                f"{where}: label {label} has images in the folder of {name!r}, and label "
+                f"{other_label} in that of {other!r}; labels and image paths are not in the same "
+                "order"
             )
-    names = [name for _, name in pairs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(
-            f"{where}: the folder of {twice!r} holds images of several labels; labels and image "
-            "paths are not in the same order"
-        )
     return dict(pairs)
 
 

@@ -7,67 +7,53 @@ from pathlib import Path
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.datasets.att_splits import (
-    SplitFile,
-    fill_unknown,
-    proposed_classes,
-    proposed_split,
-    split_file,
-)
-from unseen.datasets.class_names import (
-    Spellings,
-    label_names,
-    names_in_paths,
-    note_order,
-    read_numbered,
-)
-from unseen.datasets.dataset import Split, ZeroShotDataset
+from unseen.datasets import class_names
+from unseen.datasets.att_splits import fill_unknown, proposed_split
+from unseen.datasets.class_names import Spellings, read_numbered
+from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import read_matrix, read_numbers
-from unseen.datasets.published import NO_ROWS, Published, existing_pictures
+from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError
 
 # Feature files in circulation whose images are in another order within each class.
 _OTHER_ORDER = ("vgg_fc7",)
 
 
-def read_cub(folder: Path, features: Path | None = None) -> ZeroShotDataset:
+def read_cub(data: Published) -> ZeroShotDataset:
     """Read the birds; features are in the order of images.txt.
 
     The folder holds classes.txt, images.txt and image_class_labels.txt, or the folder CUB_200_2011
     with them; att_splits.mat beside them brings the proposed split.
     """
-    data = Published(folder, "Caltech-UCSD Birds 200-2011", features)
+    folder = data.folder
     text = "CUB_200_2011/" if data.has("CUB_200_2011/classes.txt") else ""
-    file = split_file(data)
     classes = data.use(f"{text}classes.txt")
     listed = read_numbered(classes)
-    table = _table(data, text, listed, file)
+    table = _table(data, text, listed)
     spellings = Spellings(table.names)
     names = spellings.match(listed, classes, data.notes)
-    note_order(table.names, names, "classes.txt", data.notes)
+    class_names.note_order(table.names, names, "classes.txt", data.notes)
     y = _labels(data, text, names)
-    images = read_numbered(data.use(f"{text}images.txt"))
-    _check_images(images, y, spellings, folder / f"{text}images.txt")
-    pictures = existing_pictures(folder / text, images)
-    if pictures is None:
-        pictures = existing_pictures(folder, images)
+    listing = data.use(f"{text}images.txt")
+    images = read_numbered(listing)
+    _check_images(images, y, spellings, listing)
     same_images = data.features.stem not in _OTHER_ORDER
-    if not same_images:
-        pictures = None
+    pictures = None
+    if same_images:
+        found = (existing_pictures(place, images) for place in (folder / text, folder))
+        pictures = next((paths for paths in found if paths is not None), None)
+    else:
         data.notes.append(
             f"{data.features.name} has its images in another order than images.txt within each "
             "class: it has no image paths, and must not be joined with other files image by image"
         )
-    splits = proposed_split(data, spellings, y, file, same_images)
-    if file is None:
-        unseen = proposed_classes(data, spellings)
-        if unseen is not None:
-            splits = {"proposed": Split(unseen, _published_test_rows(data, text, y.size))}
+    splits = proposed_split(data, spellings, y, same_images)
     return data.dataset(f"CUB {data.features.stem}", y, table, splits, pictures)
 
 
-def _table(data: Published, text: str, listed: np.ndarray, file: SplitFile | None) -> ClassTable:
+def _table(data: Published, text: str, listed: np.ndarray) -> ClassTable:
     """Percentages of the split file if there is one, else those of the data set's own table."""
+    file = data.split_file
     if file is not None and file.names is not None:
         names, vectors = file.names, fill_unknown(file.vectors, file.path, data.notes)
     else:
@@ -81,31 +67,22 @@ def _table(data: Published, text: str, listed: np.ndarray, file: SplitFile | Non
 def _labels(data: Published, text: str, names: np.ndarray) -> np.ndarray:
     path = data.use(f"{text}image_class_labels.txt")
     labels, given = read_numbers(path), data.rows.labels
-    if given is not None and not np.array_equal(given, labels):
+    if given is not None and not np.array_equal(np.ravel(given), labels):
         raise InputError(
             f"{data.features}: its labels are not those of {path.name}; rows must be in the order "
             "of images.txt"
         )
-    return label_names(labels, names, path)
+    return class_names.label_names(labels, names, path)
 
 
 def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings, where: Path) -> None:
     """The folder of an image is its class, which proves that the two lists belong together."""
     if images.size != y.size:
         raise InputError(f"{where} has {images.size} images for {y.size} labels")
-    odd = np.flatnonzero(names_in_paths(images, table) != y)
+    odd = np.flatnonzero(class_names.names_in_paths(images, table) != y)
     if odd.size:
         row = int(odd[0])
         raise InputError(
             f"{where}: image {row + 1}, {images[row]}, does not lie in the folder of its class "
             f"{y[row].item()!r}"
         )
-
-
-def _published_test_rows(data: Published, text: str, n_rows: int) -> np.ndarray:
-    """Test images of train_test_split.txt, which was made for ordinary recognition."""
-    name = f"{text}train_test_split.txt"
-    if not data.has(name):
-        return NO_ROWS
-    is_training = read_matrix(data.use(name), n_rows, "images")[:, -1]
-    return np.flatnonzero(is_training == 0)

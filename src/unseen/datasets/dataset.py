@@ -13,12 +13,14 @@ from unseen.classes.checks import as_names
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 
+_NO_ROWS = np.empty(0, dtype=np.intp)
+
 
 class Split(NamedTuple):
     """One way to divide a data set: the classes kept as unseen, and rows of seen ones to test."""
 
     unseen: np.ndarray
-    test_rows: np.ndarray
+    test_rows: np.ndarray = _NO_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class ZeroShotDataset:
     y: np.ndarray
     classes: ClassTable
     unseen: np.ndarray
-    test_rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    test_rows: np.ndarray = field(default_factory=lambda: _NO_ROWS)
     images: np.ndarray | None = None
     image_paths: np.ndarray | None = None
     feature_names: tuple[str, ...] | None = None
@@ -54,7 +56,11 @@ class ZeroShotDataset:
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", labels)
         object.__setattr__(self, "unseen", unseen if unseen.size else self.classes.names[:0])
-        object.__setattr__(self, "test_rows", _as_row_numbers(self.test_rows))
+        test_rows = np.ravel(self.test_rows)
+        if test_rows.size and test_rows.dtype.kind not in "iu":
+            kind = test_rows.dtype
+            raise InputError(f"test rows must be whole row numbers counted from 0, not {kind}")
+        object.__setattr__(self, "test_rows", test_rows.astype(np.intp))
         check_features(X)
         if X.shape[0] != labels.size:
             extra = labels.size == X.shape[0] + 1
@@ -144,11 +150,8 @@ class ZeroShotDataset:
         rows = self.unseen_rows
         if rows.size == 0:
             raise InputError(
-                f"data set {self.name!r} has no rows of unseen classes to test on: every class "
-                "with rows is used for training; name classes to keep out, one per line, in "
-                "unseen.txt"
-                if not self.unseen.size
-                else f"data set {self.name!r} has no rows of its unseen classes to test on"
+                f"data set {self.name!r} has no rows of unseen classes to test on; name classes "
+                "with rows to keep out of training, one per line, in unseen.txt"
             )
         return self.X[rows], self.y[rows]
 
@@ -181,13 +184,6 @@ def in_order(
             f"{nearest(missing[0], names)}; columns are matched by name"
         )
     return np.take(X, [places[name] for name in wanted], axis=1)
-
-
-def _as_row_numbers(rows: Any) -> np.ndarray:
-    array = np.ravel(rows)
-    if array.size and array.dtype.kind not in "iu":
-        raise InputError(f"test rows must be whole row numbers counted from 0, not {array.dtype}")
-    return array.astype(np.intp)
 
 
 def check_features(X: np.ndarray) -> None:

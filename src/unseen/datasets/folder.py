@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen import files
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
-from unseen.datasets.oddities import oddities
 from unseen.datasets.row_files import (
-    FEATURE_ARRAYS,
     FEATURE_SUFFIXES,
-    LABEL_ARRAYS,
     LABEL_SUFFIXES,
     ROW_NUMBER_COLUMNS,
     Rows,
@@ -29,11 +26,14 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.datasets.sources import Sources
-from unseen.errors import InputError, counted, listed, naming, nearest
+from unseen.errors import InputError, listed, naming, nearest
+from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
+# Rows from which the units of columns are seen, and how much larger one may be than is usual.
+_LOOKED_AT = 1000
+_DROWNS = 100.0
 
 
 @dataclass
@@ -51,11 +51,11 @@ class Findings:
         self.found += dataset.notes[:1]
         self.odd += dataset.notes[1:]
 
-    def attempt(self, path: Path, step: Callable[[], Any]) -> None:
-        """Take a step; what is wrong is kept, and others may follow."""
+    def attempt(self, path: Path, step: Callable[[], Any]) -> Any:
+        """What a step gives, None if something is wrong; others may follow."""
         try:
             with naming(path):
-                step()
+                return step()
         except InputError as error:
             self.wrong.append(str(error))
 
@@ -81,68 +81,121 @@ def examine(path: str | os.PathLike[str]) -> Findings:
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
         findings.attempt(path, lambda: findings.add(read_layout(path, layout)))
-    elif path.is_dir():
-        _Folder(path, findings).read()
-    elif path.suffix == ".npz":
-        _Archive(path, findings).read()
+    elif path.is_dir() or path.suffix == ".npz":
+        _Own(path, findings).read()
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
     if findings.dataset is not None:
-        findings.odd += oddities(findings.dataset)
-        if findings.dataset.unseen.size == 0:
-            findings.odd.append(
-                "every class of the table has training rows, so nothing is zero-shot yet: name "
-                "classes to keep out of training in unseen.txt, add classes without rows to the "
-                "table, or give them to 'predict' with --classes"
-            )
+        findings.odd += _oddities(findings.dataset)
     return findings
+
+
+def _oddities(data: ZeroShotDataset) -> list[str]:
+    """What does not stop work with a data set, but its user will want to know."""
+    odd = []
+    if data.unseen.size and data.unseen_rows.size == 0:
+        odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
+    if data.unseen.size == 1:
+        odd.append(
+            "only one unseen class: every prediction among it alone is right, so accuracy says "
+            "nothing"
+        )
+    odd += _scales(data)
+    vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
+    if len(vectors) < data.classes.n_classes:
+        twin = vectors[counts.argmax()]
+        twins = data.classes.names[(data.classes.vectors == twin).all(axis=1)]
+        odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
+    if data.unseen.size == 0:
+        odd.append(
+            "every class of the table has training rows, so nothing is zero-shot yet: name classes "
+            "to keep out of training in unseen.txt, add classes without rows to the table, or give "
+            "them to 'predict' with --classes"
+        )
+    return odd
+
+
+def _scales(data: ZeroShotDataset) -> list[str]:
+    """Rows that are all the same, and columns of a table in units that drown the others."""
+    rows = data.train_rows
+    X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
+    varies = np.ptp(X, axis=0) > 0
+    if not varies.any():
+        return ["all training rows are the same: nothing can be learned from them"]
+    size = np.where(varies, np.abs(X).max(axis=0), 1.0)  # squares of huge numbers are infinite
+    spread = np.where(varies, (X / size).std(axis=0) * size, 0.0)
+    largest, usual = int(spread.argmax()), float(np.median(spread[varies]))
+    if data.feature_names is None or spread[largest] < _DROWNS * usual:
+        return []
+    return [
+        f"column {data.feature_names[largest]!r} varies {spread[largest] / usual:,.3g} times as "
+        "much as a typical one and will dominate: bring columns to like units, as by dividing each "
+        "by its standard deviation over the training rows"
+    ]
 
 
 # -- a user's own data --------------------------------------------------------------------------
 
 
 class _Own:
-    """The parts of a data set, by what `ZeroShotDataset` calls them, as far as they were read."""
+    """The parts of a data set, by what `ZeroShotDataset` calls them, as far as they were read.
+
+    A folder has a file for each part; labels and images may stand beside the features. A .npz file
+    has them all.
+    """
 
     def __init__(self, path: Path, findings: Findings) -> None:
         self.path, self.findings = path, findings
-        self.sources = Sources(path if path.is_dir() else path.parent)
+        self.sources = reading.Sources(path if path.is_dir() else path.parent)
         self.parts: dict[str, Any] = {}
-        self.rows: Rows | None = None
+        self.rows = Rows(np.empty((0, 0)))
         self.labels_by = ""
 
     def read(self) -> None:
-        self.read_parts()
+        if self.path.is_dir():
+            self.attempt(self.features, self.labels, self.classes)
+            self.attempt(
+                lambda: self.list_beside("unseen.txt", "unseen", self.unseen),
+                lambda: self.list_beside("test_rows.txt", "test_rows", _row_numbers),
+                lambda: self.list_beside("images.txt", "image_paths", self.images),
+            )
+            self.findings.odd += [
+                f"{other.name} is not read; the list is called {stem}.txt"
+                for stem in ("unseen", "test_rows", "images")
+                for other in sorted(self.path.glob(f"{stem}.*"))
+                if other.suffix != ".txt"
+            ]
+        else:
+            self.attempt(self.archive)
         self.describe()
         if not self.findings.wrong:
-            self.findings.attempt(self.path, self.assemble)
+            self.findings.dataset = self.findings.attempt(self.path, self.assemble)
 
-    def attempt(self, *steps: Callable[[], None]) -> None:
+    def attempt(self, *steps: Callable[[], dict[str, Any]]) -> None:
+        """Take steps that each give some of the parts."""
         for step in steps:
-            self.findings.attempt(self.path, step)
-
-    def read_parts(self) -> None:
-        raise NotImplementedError
+            self.parts |= self.findings.attempt(self.path, step) or {}
 
     def describe(self) -> None:
+        """Say what was read, and which columns may have been meant otherwise."""
         found, odd, parts = self.findings.found, self.findings.odd, self.parts
-        X, table = parts.get("X"), parts.get("classes")
+        beside, X, table = self.rows.beside, parts.get("X"), parts.get("classes")
         if X is not None and X.ndim == 2:
             found.append(f"features: {X.shape[0]:,} rows of {X.shape[1]:,} numbers ({X.dtype})")
-        beside = self.rows.beside if self.rows else {}
         if beside:
             found.append(f"column {listed(beside)} names or numbers the rows and is left out")
-            odd += [
-                f"column {c!r} is left out though it holds some values twice; if it is a feature, "
-                "give it another name"
-                for c, cells in beside.items()
-                if c in ROW_NUMBER_COLUMNS and not is_unique(cells)
-            ]
+        odd += [
+            f"column {c!r} is left out though it holds some values twice; if it is a feature, give "
+            "it another name"
+            for c in ROW_NUMBER_COLUMNS
+            if c in beside and not is_unique(beside[c])
+        ]
         if "y" in parts:
-            size, n_names = parts["y"].size, np.unique(parts["y"]).size
+            n_names = np.unique(parts["y"]).size
             met = f"by column {self.labels_by!r}" if self.labels_by else "in their order"
             found.append(
-                f"labels: {size:,} labels, {n_names:,} different names, matched with rows {met}"
+                f"labels: {parts['y'].size:,} labels, {n_names:,} different names, matched with "
+                f"rows {met}"
             )
         if table is not None:
             found.append(
@@ -162,124 +215,90 @@ class _Own:
         if "image_paths" in parts:
             found.append(f"images: {parts['image_paths'].size:,} paths")
 
-    def assemble(self) -> None:
+    def assemble(self) -> ZeroShotDataset:
         y, table = self.parts["y"], self.parts["classes"]
         empty = np.flatnonzero(y == "")
         if empty.size:
             raise InputError(f"row {empty[0]} (counted from 0) has no label ({empty.size} in all)")
-        self.findings.dataset = ZeroShotDataset(
+        return ZeroShotDataset(
             name=self.path.resolve().name if self.path.is_dir() else self.path.stem,
             notes=(f"read from {self.path}", *self.findings.odd),
             sources=self.sources.digests(),
             **{"unseen": np.setdiff1d(table.names, y), **self.parts},
         )
 
+    # -- one file
 
-class _Archive(_Own):
-    """One .npz file."""
+    def archive(self) -> dict[str, Any]:
+        arrays = reading.read_npz(self.sources.use_path(self.path))
+        readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": as_strings}
 
-    def read_parts(self) -> None:
-        self.attempt(self.arrays)
+        def pick(names: tuple[str, ...], what: str) -> Any:
+            return reading.pick(arrays, names, self.path, what)
 
-    def arrays(self) -> None:
-        arrays, path, parts = files.read_npz(self.path), self.path, self.parts
-        self.sources.use_path(path)
+        def classes() -> ClassTable:
+            names = as_strings(pick(("class_names",), "class names"))
+            vectors = pick(("class_vectors",), "class vectors")
+            return ClassTable(names, vectors, arrays.get("class_attributes"))
 
-        def features() -> None:
-            parts["X"] = files.pick(arrays, FEATURE_ARRAYS, path, "features")
+        self.attempt(
+            lambda: {"X": pick(FEATURE_ARRAYS, "features")},
+            lambda: {"y": as_strings(pick(LABEL_ARRAYS, "labels"))},
+            lambda: {"classes": classes()},
+            lambda: {k: read(arrays[k]) for k, read in readers.items() if k in arrays},
+        )
+        return {}
 
-        def labels() -> None:
-            parts["y"] = as_strings(files.pick(arrays, LABEL_ARRAYS, path, "labels"))
+    # -- a folder
 
-        def classes() -> None:
-            names = as_strings(files.pick(arrays, ("class_names",), path, "class names"))
-            vectors = files.pick(arrays, ("class_vectors",), path, "class vectors")
-            parts["classes"] = ClassTable(names, vectors, arrays.get("class_attributes"))
-
-        def lists() -> None:
-            readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": as_strings}
-            parts.update({name: readers[name](arrays[name]) for name in readers if name in arrays})
-
-        self.attempt(features, labels, classes, lists)
-
-
-class _Folder(_Own):
-    """A file for each part; labels and images may stand beside the features."""
-
-    def read_parts(self) -> None:
-        self.attempt(self.features, self.labels, self.classes)
-        self.attempt(self.unseen, self.test_rows, self.images)
-        for stem in ("unseen", "test_rows", "images"):
-            for other in sorted(self.path.glob(f"{stem}.*")):
-                if other.suffix != ".txt":
-                    self.findings.odd.append(
-                        f"{other.name} is not read; the list is called {stem}.txt"
-                    )
-
-    def features(self) -> None:
+    def features(self) -> dict[str, Any]:
         path = self.sources.use_path(part(self.path, "features", FEATURE_SUFFIXES))
         rows = self.rows = read_feature_rows(path)
-        found = {"X": rows.X, "y": rows.labels, "image_paths": rows.image_paths}
-        self.parts |= {name: value for name, value in found.items() if value is not None}
-        self.parts["feature_names"] = rows.columns
+        found = {"X": rows.X, "y": rows.labels, "feature_names": rows.columns}
+        if rows.image_paths is not None:
+            found["image_paths"] = np.array([str(self.path / name) for name in rows.image_paths])
+        return {name: value for name, value in found.items() if value is not None}
 
-    def labels(self) -> None:
+    def labels(self) -> dict[str, Any]:
         path = part(self.path, "labels", LABEL_SUFFIXES, required=False)
+        X, y = self.parts.get("X"), self.parts.get("y")
+        tables = [f"features{s}" for s in FEATURE_SUFFIXES if s != ".npy"]
         if path is not None:
-            self.use_labels(self.sources.use_path(path))
+            if y is not None:
+                self.findings.odd.append(
+                    f"{path.name} is used, the labels inside the features file are not"
+                )
+            y, self.labels_by, odd = read_labels(self.sources.use_path(path), self.rows)
+            self.findings.odd += odd
         # Labels inside a features file that could not be read are not missing.
-        elif "y" not in self.parts and ("X" in self.parts or not self.may_hold_labels()):
-            beside = self.rows.beside if self.rows else {}
-            hint = f"; if column {listed(beside)} is the class of each row, call it 'label'"
+        elif y is None and (X is not None or not any(map(self.sources.has, tables))):
+            beside = listed(self.rows.beside)
+            hint = f"; if column {beside} is the class of each row, call it 'label'"
             part(self.path, "labels", LABEL_SUFFIXES, hint=hint if beside else "")
-        if self.parts.keys() >= {"X", "y"} and self.sources.has("features.mat"):
-            self.parts["X"] = by_rows(self.parts["X"], self.parts["y"].size)
+        if X is not None and y is not None and self.sources.has("features.mat"):
+            X = by_rows(X, y.size)
+        return {name: value for name, value in (("X", X), ("y", y)) if value is not None}
 
-    def may_hold_labels(self) -> bool:
-        return any(self.sources.has(f"features{s}") for s in FEATURE_SUFFIXES if s != ".npy")
-
-    def use_labels(self, path: Path) -> None:
-        """The labels of a file of their own, and what is odd about how they met the rows."""
-        odd = self.findings.odd
-        if "y" in self.parts:
-            odd.append(f"{path.name} is used, the labels inside the features file are not")
-        read = read_labels(path, self.rows or Rows(np.empty((0, 0))))
-        self.parts["y"], self.labels_by = read.names, read.by
-        if read.left:
-            odd.append(f"{counted(read.left, 'line')} of {path.name} match no row")
-        if read.unused:
-            odd.append(
-                f"{path.name} has column {listed(read.unused)}, which the features lack: "
-                "labels are taken in their order"
-            )
-
-    def classes(self) -> None:
+    def classes(self) -> dict[str, Any]:
         table = ClassTable.read(self.sources.use_path(part(self.path, "classes", CLASS_SUFFIXES)))
         names = as_strings(table.names)
-        self.parts["classes"] = ClassTable(names, table.vectors, table.attributes, table.groups)
+        return {"classes": ClassTable(names, table.vectors, table.attributes, table.groups)}
 
-    def unseen(self) -> None:
-        if self.sources.has("unseen.txt"):
-            path = self.path / "unseen.txt"
-            self.parts["unseen"] = _name_list(path, self.parts.get("classes"))
-            self.sources.use_path(path)
+    def list_beside(self, name: str, part: str, read: Callable[[Path], Any]) -> dict[str, Any]:
+        """One of the lists beside the data, if it is there."""
+        return {part: read(self.sources.use(name))} if self.sources.has(name) else {}
 
-    def test_rows(self) -> None:
-        if self.sources.has("test_rows.txt"):
-            self.parts["test_rows"] = _row_numbers(self.sources.use("test_rows.txt"))
+    def unseen(self, path: Path) -> np.ndarray:
+        return _name_list(path, self.parts.get("classes"))
 
-    def images(self) -> None:
-        paths = self.parts.get("image_paths")
-        if self.sources.has("images.txt"):
-            paths = files.read_lines(self.sources.use("images.txt"))
-        if paths is not None:
-            self.parts["image_paths"] = np.array([str(self.path / name) for name in paths])
+    def images(self, path: Path) -> np.ndarray:
+        return np.array([str(self.path / name) for name in reading.read_lines(path)])
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
     """Names of classes, one per line, all of which the table describes."""
-    lines = files.read_lines(path) if path.stat().st_size else []
-    names = {number: line for number, line in enumerate(lines, start=1) if line}
+    lines = enumerate(reading.read_lines(path), start=1)
+    names = {number: line for number, line in lines if line}
     if not names:
         raise InputError(f"{path} names no class; name classes in it, one per line, or delete it")
     for number, name in names.items():
@@ -293,7 +312,7 @@ def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
 
 
 def _row_numbers(path: Path) -> np.ndarray:
-    lines = [line for line in files.read_lines(path) if line]
+    lines = [line for line in reading.read_lines(path) if line]
     # Eighteen digits fit in 64 bits.
     bad = next((line for line in lines if not line.isdecimal() or len(line) > 18), None)
     if bad is not None:

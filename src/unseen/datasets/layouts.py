@@ -6,39 +6,42 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen import files
-from unseen.datasets.apy import read_apy
 from unseen.datasets.awa import read_awa
 from unseen.datasets.bundle import find_bundle, is_bundle, read_bundle
 from unseen.datasets.cub import read_cub
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import AWA2_FEATURES, SUFFIXES, find_features
-from unseen.datasets.sun import read_sun
+from unseen.datasets.published import Published
+from unseen.datasets.scenes_and_objects import read_apy, read_sun
 from unseen.datasets.xlsa17 import read_xlsa17
-from unseen.errors import InputError, naming
+from unseen.errors import naming
+from unseen.files import reading
 
 _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """A reader, which takes the folder and the feature file; the files any of which marks its
-    folders; and how to find the feature file."""
+    """What a layout is called, its reader, the files any of which marks its folders, and how to
+    find the feature file."""
 
-    read: Callable[..., ZeroShotDataset]
+    what: str
+    read: Callable[[Published], ZeroShotDataset]
     markers: tuple[str, ...]
     find: Callable[[Path], Path] = find_features
 
 
+_XLSA17 = Layout("the layout of Xian et al.", read_xlsa17, ("att_splits.mat",))
+_BIRDS = ("image_class_labels.txt", "CUB_200_2011/image_class_labels.txt")
 # The data sets' own files come first: the split file of Xian et al. often lies beside them.
 LAYOUTS = (
-    Layout(read_cub, ("image_class_labels.txt", "CUB_200_2011/image_class_labels.txt")),
-    Layout(read_awa, ("predicates.txt",)),
-    Layout(read_sun, ("attributeLabels_continuous.mat",)),
-    Layout(read_apy, ("apascal_train.txt",)),
-    Layout(read_xlsa17, ("att_splits.mat",)),
+    Layout("Caltech-UCSD Birds 200-2011", read_cub, _BIRDS),
+    Layout("Animals with Attributes", read_awa, ("predicates.txt",)),
+    Layout("SUN Attribute", read_sun, ("attributeLabels_continuous.mat",)),
+    Layout("aPascal / aYahoo", read_apy, ("apascal_train.txt",)),
+    _XLSA17,
 )
 # Known by what is in it, under whatever name.
-BUNDLE = Layout(read_bundle, (), find_bundle)
+BUNDLE = Layout("a data set in one file", read_bundle, (), find_bundle)
 
 
 def find_layout(path: Path) -> Layout | None:
@@ -48,8 +51,8 @@ def find_layout(path: Path) -> Layout | None:
     folder = path if path.is_dir() else _folder_of(path)
     if any((folder / f"classes.{suffix}").exists() for suffix in _OWN_CLASSES):
         return None  # a user's own folder
-    if path.suffix == ".npz" and _is_whole(path):
-        return None
+    if path.suffix == ".npz" and "class_names" in reading.known_arrays(path):
+        return None  # a user's data set in one file
     markers = ((layout, marker) for layout in LAYOUTS for marker in layout.markers)
     found = next((layout for layout, marker in markers if (folder / marker).exists()), None)
     if found is None and path.is_dir() and any(map(is_bundle, path.glob("*.npz"))):
@@ -64,22 +67,14 @@ def read_layout(path: Path, layout: Layout) -> ZeroShotDataset:
         features = layout.find(folder) if path.is_dir() else path
         # Features in a .mat file come from the same archive as the split file and share its order.
         if features.suffix == ".mat" and (folder / "att_splits.mat").exists():
-            return read_xlsa17(folder, features)
-        return layout.read(folder, features)
+            layout = _XLSA17
+        return layout.read(Published(folder, features, layout.what))
 
 
 def _folder_of(features: Path) -> Path:
     """The data set's folder; features of AWA2 lie two folders deeper."""
     is_deep = features.as_posix().endswith(AWA2_FEATURES)
     return features.parents[2] if is_deep else features.parent
-
-
-def _is_whole(archive: Path) -> bool:
-    """Is it a user's data set by itself? One that cannot be read is not."""
-    try:
-        return "class_names" in files.array_names(archive)
-    except InputError:
-        return False
 
 
 def is_feature_file(path: Path) -> bool:

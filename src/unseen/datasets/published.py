@@ -11,33 +11,32 @@ from pathlib import Path
 import numpy as np
 
 from unseen.classes import ClassTable
+from unseen.datasets.att_splits import SplitFile, read_att_splits
 from unseen.datasets.dataset import Split, ZeroShotDataset
-from unseen.datasets.feature_file import FeatureRows, find_features, read_feature_file
-from unseen.datasets.sources import Sources
-from unseen.errors import InputError, naming
+from unseen.datasets.feature_file import FeatureRows, read_feature_file
+from unseen.files import reading
 
-NO_ROWS = np.empty(0, dtype=np.intp)
 _PICTURES = ("images", "JPEGImages", "thumbs")
 
 
-class Published(Sources):
-    """The folder of a published data set, and notes on what was noticed while reading it.
+class Published(reading.Sources):
+    """The folder of a published data set, its feature file, and notes on what was noticed while
+    reading; `what` is what the data set is called in the first of them."""
 
-    Parameters
-    ----------
-    folder : where its files lie.
-    what : what it is called in the first note.
-    features : the feature file, if the folder has more than one.
-    """
-
-    def __init__(self, folder: Path, what: str, features: Path | None = None) -> None:
+    def __init__(self, folder: Path, features: Path, what: str) -> None:
         super().__init__(folder)
+        self.features = features
         self.notes = [f"read from {folder}, {what}"]
-        self.features = find_features(folder) if features is None else features
 
     @cached_property
     def rows(self) -> FeatureRows:
         return read_feature_file(self.features, self)
+
+    @cached_property
+    def split_file(self) -> SplitFile | None:
+        """The split file of Xian et al., if it lies in the folder."""
+        is_there = self.has("att_splits.mat")
+        return read_att_splits(self.use("att_splits.mat")) if is_there else None
 
     def dataset(
         self,
@@ -51,36 +50,20 @@ class Published(Sources):
         active = next(iter(splits), "")
         if not splits:
             self.notes.append("no split comes with these files: no class is kept as unseen")
-        unseen, test_rows = splits.get(active, Split(classes.names[:0], NO_ROWS))
-        with naming(self.folder):
-            return ZeroShotDataset(
-                name=name,
-                X=self.rows.X,
-                y=y,
-                classes=classes,
-                unseen=unseen,
-                test_rows=test_rows,
-                image_paths=image_paths,
-                notes=tuple(self.notes),
-                splits=splits,
-                split=active,
-                sources=self.digests(),
-            )
-
-
-def class_means(
-    y: np.ndarray, per_image: np.ndarray, attributes: np.ndarray, where: Path
-) -> ClassTable:
-    """A table with one row per class: the mean of the attributes (N x d) of its images."""
-    if per_image.ndim != 2 or per_image.shape != (y.size, attributes.size):
-        raise InputError(
-            f"{where} has attributes of shape {per_image.shape} for {y.size} images and "
-            f"{attributes.size} attribute names"
+        unseen, test_rows = splits.get(active, Split(classes.names[:0]))
+        return ZeroShotDataset(
+            name=name,
+            X=self.rows.X,
+            y=y,
+            classes=classes,
+            unseen=unseen,
+            test_rows=test_rows,
+            image_paths=image_paths,
+            notes=tuple(self.notes),
+            splits=splits,
+            split=active,
+            sources=self.digests(),
         )
-    names, position = np.unique(y, return_inverse=True)
-    sums = np.zeros((names.size, attributes.size))
-    np.add.at(sums, position, per_image)
-    return ClassTable(names, sums / np.bincount(position)[:, None], attributes)
 
 
 def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | None:

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen import files
 from unseen.datasets.bundle import is_bundle
 from unseen.datasets.dataset import check_features, check_finite, in_order
+from unseen.datasets.feature_file import read_arrays
 from unseen.datasets.layouts import find_layout, read_layout
-from unseen.errors import InputError, listed, naming
-from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, column_names, is_unique, read_table
+from unseen.errors import InputError, counted, listed, naming
+from unseen.files import reading
+from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, is_unique, read_table
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", *TABLE_SUFFIXES)
-FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
-IMAGE_COLUMNS = ("image", "image_path")
+_IMAGE_COLUMNS = ("image", "image_path")
 # Columns that name or number the rows: no features, and what labels are matched by.
 ROW_NUMBER_COLUMNS = ("id", "index", "row")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
@@ -52,36 +52,37 @@ def read_rows(
     A model was trained on `n_columns`, or on columns of these `names`; a table of named columns is
     put into their order, and what the model does not know is left out.
     """
-    given = existing(path)
+    given = file = existing(path)
     layout = find_layout(given) if given.is_dir() or is_bundle(given) else None
     if layout is not None:
         data = read_layout(given, layout)
-        _check_width(given, data.X, n_columns)
-        return Rows(data.X, data.y, data.image_paths)
-    file: Path = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
-    labels_file = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
-    rows = read_feature_rows(file, names)
+        rows = Rows(data.X, data.y, data.image_paths)
+    else:
+        file = part(given, "features", FEATURE_SUFFIXES) if given.is_dir() else given
+        rows = read_feature_rows(file, names)
     if names is not None and rows.columns is not None:
         unused = tuple(c for c in rows.columns if c not in names)
         X = in_order(rows.X, rows.columns, names, file)
         rows = rows._replace(X=X, columns=names, unused=unused)
-    elif n_columns is not None and rows.X.shape[1] != n_columns:
-        if file.suffix == ".mat" and rows.X.shape[0] == n_columns:
-            rows = rows._replace(X=rows.X.T)
-        _check_width(file, rows.X, n_columns)
+    elif n_columns is not None:
+        is_turned = file.suffix == ".mat" and rows.X.shape[0] == n_columns != rows.X.shape[1]
+        X = rows.X.T if is_turned else rows.X
+        if X.shape[1] != n_columns:
+            raise InputError(
+                f"{file} has {X.shape[1]} columns, the model was trained on {n_columns}"
+            )
+        rows = rows._replace(X=X)
+    if layout is not None:
+        return rows
     with naming(file):
         check_finite(rows.X, rows.columns)
-    if labels_file is not None:
-        rows = rows._replace(labels=read_labels(labels_file, rows).names)
+    labels = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
+    if labels is not None:
+        rows = rows._replace(labels=read_labels(labels, rows).names)
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
     return rows
-
-
-def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
-    if n_columns is not None and X.shape[1] != n_columns:
-        raise InputError(f"{path} has {X.shape[1]} columns, the model was trained on {n_columns}")
 
 
 # -- one file -----------------------------------------------------------------------------------
@@ -89,10 +90,9 @@ def _check_width(path: Path, X: np.ndarray, n_columns: int | None) -> None:
 
 def existing(path: str | os.PathLike[str]) -> Path:
     """A path at which there is something."""
-    path = Path(path)
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
-    return path
+    return Path(path)
 
 
 def part(
@@ -117,37 +117,30 @@ def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:
     A column of a table that numbers the rows is no feature, unless it is among the `names` that a
     model was trained on.
     """
-    rows = _read_arrays(path, names)
+    rows = _read_file(path, names)
     with naming(path):
         check_features(rows.X)
     return rows
 
 
-def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
+def _read_file(path: Path, names: tuple[str, ...] | None) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
         raise InputError(
             f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
         )
     if path.suffix == ".npy":
-        return Rows(files.read_npy(path))
+        return Rows(reading.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         trained_on = {name.casefold() for name in names or ()}
-        known = LABEL_COLUMNS + IMAGE_COLUMNS
+        known = LABEL_COLUMNS + _IMAGE_COLUMNS
         # Numbers of rows are read as text: floating point would not keep all of their digits.
         table = read_table(path, (*known, *(n for n in ROW_NUMBER_COLUMNS if n not in trained_on)))
-        labels, images = _first(table.text, LABEL_COLUMNS), _first(table.text, IMAGE_COLUMNS)
+        labels = reading.first(table.text, LABEL_COLUMNS)
+        images = reading.first(table.text, _IMAGE_COLUMNS)
         beside = {c: cells for c, cells in table.text.items() if c not in known}
         return Rows(table.numbers, labels, images, table.columns, beside)
-    if path.suffix == ".mat":
-        wanted = [*FEATURE_ARRAYS, *LABEL_ARRAYS, "image_paths"]
-        arrays: dict[str, Any] = files.read_mat(path, wanted)
-    else:
-        arrays = files.read_npz(path)
-    X = np.asarray(files.pick(arrays, FEATURE_ARRAYS, path, "features"))
-    labels, images = (
-        None if found is None else as_strings(found)
-        for found in (_first(arrays, LABEL_ARRAYS), arrays.get("image_paths"))
-    )
+    X, labels, images = read_arrays(path)
+    labels = None if labels is None else as_strings(labels)
     if path.suffix == ".mat" and labels is not None:
         X = by_rows(X, labels.size)
     return Rows(X, labels, images)
@@ -155,63 +148,56 @@ def _read_arrays(path: Path, names: tuple[str, ...] | None) -> Rows:
 
 def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
     """Features of a .mat file, where an instance is often a column, with one row per instance."""
-    is_by_columns = X.ndim == 2 and X.shape[0] != n_rows == X.shape[1]
-    return X.T if is_by_columns else X
-
-
-def _first(columns: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((columns[n] for n in names if n in columns), None)
+    return X.T if X.ndim == 2 and X.shape[0] != n_rows == X.shape[1] else X
 
 
 # -- labels in a file of their own --------------------------------------------------------------
 
 
 class Labels(NamedTuple):
-    """The name of the class of each row.
-
-    by : the column that rows were matched by; "" if they were taken in their order.
-    left : how many names match no row.
-    unused : columns that name or number rows, but that the features lack.
-    """
+    """The name of the class of each row, the column that rows were matched by ("" if they were
+    taken in their order), and what is odd about that."""
 
     names: np.ndarray
     by: str = ""
-    left: int = 0
-    unused: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
 
 
 def read_labels(path: Path, rows: Rows) -> Labels:
     """Labels in the order of the rows, matched by a column that names or numbers rows in both
     files, else taken in their order."""
     if path.suffix == ".txt":
-        return Labels(np.array(files.read_lines(path)))
+        return Labels(np.array(reading.read_lines(path)))
     if path.suffix == ".npy":
-        return Labels(as_strings(files.read_npy(path)))
-    names = tuple(name.casefold() for name in column_names(path))
-    table = read_table(path, (*names, "index")).text
+        return Labels(as_strings(reading.read_npy(path)))
+    table = read_table(path, text=None).text
     label = _label_column(table, path)
+    labels = table.pop(label)
     images = {} if rows.image_paths is None else {"image": rows.image_paths}
     wanted, keys = _keys({**rows.beside, **images}), _keys(table)
-    shared = [c for c in keys if c in wanted and c != label]
+    shared = [c for c in keys if c in wanted]
     if shared:
         unique = [c for c in shared if is_unique(keys[c]) and is_unique(wanted[c])]
         column = (unique or shared)[0]
         places = _places(wanted[column], keys[column], f"{path}, column {column!r}")
-        left = table[label].size - places.size
-        return Labels(table[label][places], column if unique else "", left)
+        left = labels.size - places.size
+        odd = (f"{counted(left, 'line')} of {path.name} match no row",) if left else ()
+        return Labels(labels[places], column if unique else "", odd)
     others = {c.casefold() for c in (*rows.beside, *(rows.columns or ()))}
-    both = [c for c in table if c in others and c != label]
-    if both:
+    both = next((c for c in table if c in others), None)
+    if both is not None:
         raise InputError(
-            f"{path}: column {both[0]!r} is in the features too; call it 'id' in both files if it "
-            "tells the rows, else take it out of the labels"
+            f"{path}: column {both!r} is in the features too; call it 'id' in both files if it "
+            "identifies the rows, else take it out of the labels"
         )
-    return Labels(table[label], unused=tuple(c for c in keys if c != label and _tells(keys[c])))
+    unused = listed(c for c, cells in keys.items() if _tells(cells))
+    lacking = f"{path.name} has column {unused}, which the features lack: labels are taken in order"
+    return Labels(labels, odd=(lacking,) if unused else ())
 
 
 def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
     known = [c for c in LABEL_COLUMNS if c in table]
-    others = [c for c in table if c not in ("", *IMAGE_COLUMNS, *ROW_NUMBER_COLUMNS)]
+    others = [c for c in table if c not in ("", *_IMAGE_COLUMNS, *ROW_NUMBER_COLUMNS)]
     found = known[:1] or (list(table) if len(table) == 1 else others)
     if len(found) != 1:
         raise InputError(
@@ -223,7 +209,7 @@ def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
 def _keys(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns that name or number rows, under one name each."""
     folded = {c.casefold(): cells for c, cells in columns.items()}
-    keys = {"image": _first(folded, IMAGE_COLUMNS)}
+    keys = {"image": reading.first(folded, _IMAGE_COLUMNS)}
     keys |= {c: folded.get(c) for c in ROW_NUMBER_COLUMNS}
     return {c: cells for c, cells in keys.items() if cells is not None}
 
@@ -245,7 +231,7 @@ def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
 
 
 def _tells(cells: np.ndarray) -> bool:
-    """Whether a column names rows, other than by counting them from the first on."""
+    """Does a column identify rows, other than by counting them?"""
     counts = (np.arange(start, start + cells.size).astype(str) for start in (0, 1))
     return is_unique(cells) and not any(np.array_equal(cells, count) for count in counts)
 
@@ -260,4 +246,4 @@ def as_strings(labels: Any) -> np.ndarray:
             return np.char.decode(labels, "utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
-    return files.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
+    return reading.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.datasets.att_splits import exact_split, fill_unknown, read_att_splits
-from unseen.datasets.class_names import Spellings, names_in_paths, read_numbered, settle_labels
+from unseen.datasets.class_names import Spellings, read_numbered, settle_labels
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
-from unseen.datasets.sun import sun_original
-from unseen.errors import InputError
+from unseen.datasets.scenes_and_objects import sun_original
 
 
-def read_xlsa17(folder: Path, features: Path | None = None) -> ZeroShotDataset:
+def read_xlsa17(data: Published) -> ZeroShotDataset:
     """Read a folder of the benchmark of Xian et al., on its proposed split.
 
-    The folder holds att_splits.mat and, unless `features` names another file, res101.mat. An
-    attribute of -1, unknown, becomes the mean of the attribute.
+    The folder holds att_splits.mat and res101.mat, or other features. An attribute of -1, unknown,
+    becomes the mean of the attribute.
     """
-    data = Published(folder, "the layout of Xian et al.", features)
-    path, rows, notes = data.features, data.rows, data.notes
-    if rows.labels is None:
-        raise InputError(f"{path} has no labels: a vector 'labels' counted from 1 is needed")
+    folder, path, rows, notes = data.folder, data.features, data.rows, data.notes
     splits = read_att_splits(data.use("att_splits.mat"))
     vectors = fill_unknown(splits.vectors, splits.path, notes)
     names = splits.names
@@ -32,13 +26,13 @@ def read_xlsa17(folder: Path, features: Path | None = None) -> ZeroShotDataset:
         names = np.array([str(k + 1) for k in range(vectors.shape[0])])
         notes.append(f"{splits.path.name} has no class names: classes are called by their number")
     spellings = Spellings(names)
-    in_paths = None if rows.image_files is None else names_in_paths(rows.image_files, spellings)
     # The data set's own numbering of its classes, where it lies beside the benchmark's files.
     lists = [n for n in ("classes.txt", "CUB_200_2011/classes.txt") if data.has(n)]
     listed = None
     if lists:
-        listed = spellings.match(read_numbered(data.use(*lists)), folder / lists[0], notes)
-    y = settle_labels(rows.labels, in_paths, names, listed, path, notes)
+        listing = data.use(*lists)
+        listed = spellings.match(read_numbered(listing), listing, notes)
+    y = settle_labels(rows, spellings, listed, path, notes)
     return data.dataset(
         f"{folder.resolve().name} {path.stem}",
         y,

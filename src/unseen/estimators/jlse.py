@@ -23,8 +23,7 @@ from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, at_least
 from unseen.support.work import threads_for
-from unseen.training.alternating import Algorithm2, Data
-from unseen.training.alternating import begin
+from unseen.training.alternating import Algorithm2, Data, begin
 from unseen.training.pairwise import Algorithm1
 
 TESTING = (Algorithm4, Algorithm3, DataFit)

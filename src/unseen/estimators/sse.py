@@ -22,8 +22,7 @@ from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.storage.checkpoint import Note, Steps
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
-from unseen.support.work import tell
-from unseen.support.work import in_threads, threads_for
+from unseen.support.work import in_threads, tell, threads_for
 from unseen.training.logistic import Function, lbfgs
 
 _MEMORY = 5  # pairs that L-BFGS keeps

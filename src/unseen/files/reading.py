@@ -1,6 +1,6 @@
 """Reading arrays from files that users bring.
 
-Every reader answers a file it cannot use with one sentence naming the file. No reader unpickles.
+A file that cannot be used is an error of one sentence that names it. No reader unpickles.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def _is_npy(path: Path) -> bool:
 
 @contextmanager
 def whole(path: Path, kind: str) -> Iterator[None]:
-    """Answer whatever a library says of a file that it cannot read with one sentence."""
+    """Turn any error of a library that cannot read a file into one sentence."""
     try:
         yield
     except Exception as error:
@@ -161,6 +161,14 @@ def array_names(path: str | os.PathLike[str]) -> set[str]:
         return {name for name, *_ in scipy.io.whosmat(path)}
 
 
+def known_arrays(path: Path) -> set[str]:
+    """The same, but nothing of a file that is broken, which is reported when it is read."""
+    try:
+        return array_names(path)
+    except InputError:
+        return set()
+
+
 def sha256(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file, which is read in blocks."""
     with checked_path(path).open("rb") as file:
@@ -173,12 +181,42 @@ def mat_strings(cells: Any) -> np.ndarray:
     return np.array(out, dtype=str)
 
 
-def pick(arrays: dict[str, Any], names: tuple[str, ...], path: Path, what: str) -> Any:
+def first(arrays: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The first array of `names` that is there, or None."""
+    return next((arrays[name] for name in names if name in arrays), None)
+
+
+def pick(arrays: Mapping[str, Any], names: tuple[str, ...], path: Path, what: str) -> Any:
     """The first array of `names` that is there, or an error listing what the file holds."""
-    for name in names:
-        if name in arrays:
-            return arrays[name]
-    raise InputError(
-        f"{path} has no {what}: looked for {listed(names)}, "
-        f"found {listed(sorted(arrays)) or 'nothing of use'}"
-    )
+    found = first(arrays, names)
+    if found is None:
+        there = listed(sorted(arrays)) or "nothing of use"
+        raise InputError(f"{path} has no {what}: looked for {listed(names)}, found {there}")
+    return found
+
+
+class Sources:
+    """A folder whose files are read one by one; each that was asked for is remembered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._used: dict[str, Path] = {}
+
+    def has(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+    def use(self, *names: str) -> Path:
+        """The first of these files that is there, from now on one of the sources."""
+        name = next((n for n in names if self.has(n)), None)
+        if name is None:
+            raise InputError(f"{self.folder} has no {' or '.join(names)}, which is needed")
+        self._used[name] = checked_path(self.folder / name)
+        return self._used[name]
+
+    def use_path(self, path: Path) -> Path:
+        """The same for a file given by its path."""
+        return self.use(path.relative_to(self.folder).as_posix())
+
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of every file that was used, by its path inside the folder."""
+        return {name: sha256(path) for name, path in sorted(self._used.items())}

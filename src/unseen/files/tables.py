@@ -6,7 +6,7 @@ import csv
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError, counted, require
-from unseen.files import checked_path, not_utf8, whole
+from unseen.files.reading import checked_path, not_utf8, whole
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # What the column of labels may be called, where a table may hold labels.
@@ -34,11 +34,11 @@ class Table:
     text: dict[str, np.ndarray]
 
 
-def read_table(
-    path: str | os.PathLike[str],
-    text: tuple[str, ...] = (),
-    first_is_text: bool = False,
-) -> Table:
+# The columns of a table that are text; None if all of them are.
+Text = tuple[str, ...] | None
+
+
+def read_table(path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
     The columns named in `text`, in upper or lower case, are text; the first column too, if
@@ -47,15 +47,6 @@ def read_table(
     path = checked_path(path)
     read = _read_parquet if path.suffix == ".parquet" else _read_delimited
     return read(path, text, first_is_text)
-
-
-def column_names(path: Path) -> list[str]:
-    """What the columns of a table are called."""
-    path = checked_path(path)
-    if path.suffix == ".parquet":
-        return [str(column) for column in _parquet_frame(path).columns]
-    with _lines(path) as lines:
-        return _header(lines)
 
 
 # -- text cells ---------------------------------------------------------------------------------
@@ -76,32 +67,34 @@ def _lines(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
 
 
-def _header(lines: Iterator[list[str]]) -> list[str]:
-    return [cell.strip() for cell in next(lines, [])]
-
-
-def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
+def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
     with _lines(path) as lines:
         header, first = _head(path, lines)
-        _check_different(path, header, text)
         begins_with_text = first_is_text or not _is_number(first[0])
-        names = [column.casefold() for column in header]
-        numbers = [i for i, c in enumerate(names) if c not in text and (i or not begins_with_text)]
-        words = [i for i in range(len(names)) if i not in numbers]
-        _check_named(path, header, numbers)
+        words = [
+            i for i, c in enumerate(header) if _is_text(c, text) or (not i and begins_with_text)
+        ]
+        numbers = [i for i in range(len(header)) if i not in words]
+        _check_names(path, header, numbers, text)
         values, cells = array("d"), []
         for line in chain([first], filter(None, lines)):
             _check_width(path, header, line, lines.line_num)
             try:
                 values.extend([float(line[i]) for i in numbers])
             except ValueError:
+                column, cell = next(
+                    (header[i], line[i]) for i in numbers if not _is_number(line[i])
+                )
+                what = f"holds {cell!r}" if cell.strip() else "is empty"
                 # Text from its first cell on: a column of text, not a slip.
-                hint = "" if cells else _label_hint(header, text)
-                where = f"{path}, line {lines.line_num}"
-                raise InputError(_no_number(where, header, line, numbers, hint)) from None
+                hint = "" if cells or not cell.strip() else _label_hint(header, text)
+                raise InputError(
+                    f"{path}, line {lines.line_num}: column {column!r} {what}, a number was "
+                    f"expected{hint}"
+                ) from None
             cells.append([line[i].strip() for i in words])
     columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
-    if begins_with_text and not first_is_text and names[0] not in text:
+    if begins_with_text and not first_is_text and not _is_text(header[0], text):
         _check_no_number(path, header[0], columns[0])
     return Table(
         columns=tuple(header[i] for i in numbers),
@@ -112,7 +105,8 @@ def _read_delimited(path: Path, text: tuple[str, ...], first_is_text: bool) -> T
 
 def _head(path: Path, lines: Any) -> tuple[list[str], list[str]]:
     """The header and the first line of values."""
-    header, first = _header(lines), next(filter(None, lines), None)
+    header = [cell.strip() for cell in next(lines, [])]
+    first = next(filter(None, lines), None)
     if len(header) == 1 and ";" in header[0]:
         raise InputError(
             f"{path}: cells are separated by ';'; save it with commas between cells and points in "
@@ -144,13 +138,6 @@ def _check_width(path: Path, header: list[str], line: list[str], number: int) ->
         raise InputError(f"{path}, line {number}: {cells} where the header has {len(header)}{hint}")
 
 
-def _check_named(path: Path, header: list[str], keep: list[int]) -> None:
-    unnamed = next((i for i in keep if not header[i]), None)
-    if unnamed is not None:
-        hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
-        raise InputError(f"{path}: column {unnamed + 1} has no name in the header{hint}")
-
-
 def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
     """A column that begins with text is text to its end; a number in it is a slip."""
     number = next((cell for cell in cells if _is_number(cell)), None)
@@ -159,12 +146,6 @@ def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
             f"{path}: column {column!r} begins with {str(cells[0])!r} but later has numbers such "
             f"as {str(number)!r}; a column holds numbers or text, not both"
         )
-
-
-def _no_number(where: str, header: list[str], line: list[str], keep: list[int], hint: str) -> str:
-    column, cell = next((header[i], line[i]) for i in keep if not _is_number(line[i]))
-    what, hint = (f"holds {cell!r}", hint) if cell.strip() else ("is empty", "")
-    return f"{where}: column {column!r} {what}, a number was expected{hint}"
 
 
 def _is_number(cell: str) -> bool:
@@ -193,20 +174,17 @@ def _parquet_frame(path: Path) -> Any:
     return frame
 
 
-def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Table:
+def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
     frame = _parquet_frame(path)
     header = frame.columns = [str(column) for column in frame.columns]
-    _check_different(path, header, text)
-    words, numbers = [], []
-    for place, column in enumerate(header):
-        name, cells = column.casefold(), frame[column]
-        if name in text or (place == 0 and (first_is_text or _holds_words(cells))):
-            words.append(column)
-        elif _holds_words(cells):
-            hint = _label_hint(header, text)
-            raise InputError(f"{path}: column {column!r} holds text where numbers are needed{hint}")
-        else:
-            numbers.append(column)
+    _check_names(path, header, [], text)
+    begins_with_text = first_is_text or _holds_words(frame[header[0]])
+    words = [c for i, c in enumerate(header) if _is_text(c, text) or (not i and begins_with_text)]
+    numbers = [c for c in header if c not in words]
+    odd = next((c for c in numbers if _holds_words(frame[c])), None)
+    if odd is not None:
+        hint = _label_hint(header, text)
+        raise InputError(f"{path}: column {odd!r} holds text where numbers are needed{hint}")
     found = {
         _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
         for c in words
@@ -214,7 +192,7 @@ def _read_parquet(path: Path, text: tuple[str, ...], first_is_text: bool) -> Tab
     # An index that is no plain count identifies the rows: frames that were shuffled keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
-    if "index" in text and "index" not in header and is_unique(index) and not counts:
+    if _is_text("index", text) and "index" not in header and is_unique(index) and not counts:
         found["index"] = index
     return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), found)
 
@@ -226,26 +204,35 @@ def _holds_words(column: Any) -> bool:
 # -- both ---------------------------------------------------------------------------------------
 
 
-def _key(column: str, text: tuple[str, ...]) -> str:
+def _is_text(column: str, text: Text) -> bool:
+    return text is None or column.casefold() in text
+
+
+def _key(column: str, text: Text) -> str:
     """A column of text under the name it was asked for by."""
-    return column.casefold() if column.casefold() in text else column
+    return column.casefold() if _is_text(column, text) else column
 
 
-def _label_hint(columns: Iterable[str], text: tuple[str, ...]) -> str:
+def _label_hint(columns: list[str], text: Text) -> str:
     """The way out for text where numbers belong, if labels may stand in the table but do not."""
-    if "label" not in text or any(c.casefold() in LABEL_COLUMNS for c in columns):
+    has_labels = any(c.casefold() in LABEL_COLUMNS for c in columns)
+    if has_labels or not _is_text("label", text):
         return ""
     return "; if it is the class of each row, call the column 'label'"
 
 
-def _check_different(path: Path, header: Iterable[str], text: tuple[str, ...]) -> None:
-    """Columns are matched by name, so two of one name cannot be told apart."""
+def _check_names(path: Path, header: list[str], numbers: list[int], text: Text) -> None:
+    """Columns are matched by name, so each has one, and two of one name cannot be told apart."""
     counts = Counter(_key(column, text) for column in header if column)
     twice = next((column for column, count in counts.items() if count > 1), None)
     if twice is not None:
         raise InputError(
             f"{path} has {counts[twice]} columns called {twice!r}: give each a name of its own"
         )
+    unnamed = next((i for i in numbers if not header[i]), None)
+    if unnamed is not None:
+        hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
+        raise InputError(f"{path}: column {unnamed + 1} has no name in the header{hint}")
 
 
 def is_unique(cells: np.ndarray) -> bool:

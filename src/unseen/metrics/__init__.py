@@ -11,7 +11,6 @@ Symbols: y_j label of row j; s_jc its score for candidate c (`scores`, N x C, co
 from unseen.metrics.generalized import (
     GeneralizedAccuracy,
     SeenUnseenCurve,
-    apply_calibration,
     generalized_accuracy,
     harmonic_mean,
     seen_unseen_curve,
@@ -44,7 +43,6 @@ __all__ = [
     "RocCurve",
     "SeenUnseenCurve",
     "accuracies_by_class",
-    "apply_calibration",
     "average_precision",
     "average_precision_by_class",
     "confusion_matrix",

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unseen.errors import InputError
-from unseen.metrics.input import (
-    as_candidates,
-    as_labels,
-    check_both_sides,
-    check_same_kind,
-    label_pair,
-    score_matrix,
-    scores_of_rows,
-    seen_columns,
-)
+from unseen.metrics import input as given
 from unseen.metrics.recognition import per_class_accuracy
 
 
@@ -48,41 +39,30 @@ class SeenUnseenCurve(NamedTuple):
     def at(self, factor: float) -> GeneralizedAccuracy:
         """The accuracies at any factor; exactly on a critical value the seen class wins."""
         n = np.searchsorted(self.critical, factor, side="left")
-        return GeneralizedAccuracy(
-            float(self.seen[n]), float(self.unseen[n]), float(self.harmonic_mean[n])
-        )
+        return GeneralizedAccuracy(*(float(v[n]) for v in self[1:4]))
 
 
-def harmonic_mean(seen: float, unseen: float) -> float:
-    """H = 2 a_s a_u / (a_s + a_u), and 0 where both are 0."""
-    if not (0 <= seen < np.inf and 0 <= unseen < np.inf):
+def harmonic_mean(seen: Any, unseen: Any) -> Any:
+    """H = 2 a_s a_u / (a_s + a_u), and 0 where both are 0; of two numbers, or of two arrays."""
+    a, b = np.asarray(seen, dtype=np.float64), np.asarray(unseen, dtype=np.float64)
+    if not all(np.all((x >= 0) & (x < np.inf)) for x in (a, b)):
         raise InputError(f"harmonic_mean of {seen} and {unseen}: give two accuracies, 0 or more")
-    return float(_harmonic_means(np.array(seen), np.array(unseen)))
+    H = np.divide(2 * a * b, a + b, out=np.zeros(np.shape(a + b)), where=a + b > 0)
+    return H if H.ndim else float(H)
 
 
 def generalized_accuracy(
     y_true: ArrayLike, y_pred: ArrayLike, seen_classes: ArrayLike
 ) -> GeneralizedAccuracy:
     """(a_s, a_u, H): per-class accuracy over the seen and over the other classes of `y_true`."""
-    true, predicted = label_pair(y_true, y_pred)
-    seen_names = as_labels(seen_classes, "seen_classes")
-    check_same_kind(true, "y_true", seen_names, "seen_classes")
+    true, predicted = given.label_pair(y_true, y_pred)
+    seen_names = given.as_labels(seen_classes, "seen_classes")
+    given.check_same_kind(true, "y_true", seen_names, "seen_classes")
     is_seen = np.isin(true, seen_names)
-    check_both_sides(is_seen, "row of y_true")
+    given.check_both_sides(is_seen, "row of y_true")
     seen = per_class_accuracy(true[is_seen], predicted[is_seen])
     unseen = per_class_accuracy(true[~is_seen], predicted[~is_seen])
     return GeneralizedAccuracy(seen, unseen, harmonic_mean(seen, unseen))
-
-
-def apply_calibration(
-    scores: ArrayLike, candidates: ArrayLike, seen_classes: ArrayLike, factor: float
-) -> np.ndarray:
-    """s_jc - γ [c seen]: calibrated stacking (Chao et al. 2016); a new array of the same dtype."""
-    names = as_candidates(candidates)
-    S = score_matrix(scores, names)
-    if not np.isfinite(factor):
-        raise InputError(f"factor is {factor}; give a finite number, 0 for no calibration")
-    return S - (factor * seen_columns(names, seen_classes)).astype(S.dtype)
 
 
 def seen_unseen_curve(
@@ -98,15 +78,15 @@ def seen_unseen_curve(
     `best_factor` maximises H: the middle of its interval, the widest of equals, among intervals
     that the rounding of the scores can resolve; 0 if none has H > 0.
     """
-    names = as_candidates(candidates)
-    S, true = scores_of_rows(y_true, scores, names)
+    names = given.as_candidates(candidates)
+    S, true = given.scores_of_rows(y_true, scores, names)
     scale = float(max(S.max(), -S.min()))
     if not np.isfinite(scale):
         raise InputError("scores holds an infinite value; the sweep needs finite ones, so clip it")
-    columns = seen_columns(names, seen_classes)
-    check_both_sides(columns[true], "row of y_true")
+    columns = given.seen_columns(names, seen_classes)
+    given.check_both_sides(columns[true], "row of y_true")
     critical, seen, unseen = _staircase(*_flips(S, true, columns), columns[true])
-    H = _harmonic_means(seen, unseen)
+    H = harmonic_mean(seen, unseen)
     ausuc = float(np.sum(np.diff(unseen) * (seen[1:] + seen[:-1])) / 2)
     # Nothing changes beyond the outermost flips: the end factors lie one score scale outside.
     first, last = critical[[0, -1]] if critical.size else (0.0, 0.0)
@@ -144,8 +124,3 @@ def _staircase(
     gained = np.bincount(step, weights=weights * ~is_seen, minlength=len(critical))
     seen, unseen = np.append(np.cumsum(lost[::-1])[::-1], 0.0), np.append(0.0, np.cumsum(gained))
     return critical, np.minimum(seen, 1.0), np.minimum(unseen, 1.0)
-
-
-def _harmonic_means(seen: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-    total = np.asarray(seen + unseen, dtype=np.float64)
-    return np.divide(2 * seen * unseen, total, out=np.zeros_like(total), where=total > 0)

@@ -7,21 +7,18 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unseen.classes.checks import as_names
 from unseen.errors import InputError, nearest
 
 
 def as_labels(values: ArrayLike, what: str) -> np.ndarray:
-    """One label per row, as numpy str or int64; lists are read as objects, lest 1 become '1'."""
-    labels = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-    if labels.ndim != 1 or labels.size == 0:
-        raise InputError(f"{what} has shape {labels.shape}; give a list of at least one label")
-    kinds = set(map(type, labels.tolist())) if labels.dtype.kind == "O" else {labels.dtype.type}
-    if all(issubclass(kind, str) for kind in kinds):
-        return labels.astype(str)
-    if all(issubclass(kind, Integral) and kind is not bool for kind in kinds):
-        return labels.astype(np.int64)
-    found = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise InputError(f"{what} holds {found}; give names (str) only, or whole numbers (int) only")
+    """One label per row, as numpy str or int64."""
+    labels = as_names(values, what)
+    if labels.size == 0:
+        raise InputError(f"{what} is empty; give a list of at least one label")
+    if labels.dtype.kind not in "Uiu":
+        raise InputError(f"{what} must be names (str), or whole numbers, not {labels.dtype}")
+    return labels if labels.dtype.kind == "U" else labels.astype(np.int64)
 
 
 def check_same_kind(a: np.ndarray, a_name: str, b: np.ndarray, b_name: str) -> None:

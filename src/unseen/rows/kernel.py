@@ -40,9 +40,7 @@ class KernelFeatures:
 
     @classmethod
     def fit(cls, X: np.ndarray, width: float) -> Self:
-        """The kernel learned from training vectors X (n x d); `width` is in units of the median
-        distance of two of them.
-        """
+        """Learn from training vectors X (n x d); `width` is in units of their median distance."""
         distances = euclidean_distances(X[:_SAMPLE])[np.triu_indices(min(len(X), _SAMPLE), 1)]
         middle = float(np.median(distances)) if distances.size else 0.0
         width *= middle if middle > 0 else 1.0
@@ -71,10 +69,8 @@ class KernelFeatures:
         """How many features there are; an error unless the parts fit together and to such rows."""
         check_number(self.width, "the width of its kernel", 1e-30, 1e30)
         tables = is_float_array(self.landmarks, 2) and is_float_array(self.projection, 2)
-        fits = tables and is_float_array(self.shift, 1)
-        if fits:
+        if tables and is_float_array(self.shift, 1):
             n, m = self.projection.shape
-            fits = self.landmarks.shape == (n, n_columns) and self.shift.shape in ((m,), (1,))
-        if not fits:
-            raise InputError("the parts of its kernel do not fit together")
-        return self.projection.shape[1]
+            if self.landmarks.shape == (n, n_columns) and self.shift.shape in ((m,), (1,)):
+                return m
+        raise InputError("the parts of its kernel do not fit together")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -15,14 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks, float_type, float_types, sum_of_squares, unit_rows
-from unseen.support.parameters import (
-    POSITIVE,
-    Composite,
-    Constraints,
-    check_number,
-    check_positive,
-    is_float_array,
-)
+from unseen.support import parameters
+from unseen.support.parameters import POSITIVE, Composite, Constraints, is_float_array
 from unseen.support.registry import register
 
 
@@ -40,37 +35,6 @@ class RowScaling:
     scale: float = 1.0
     constant: float = 0.0
 
-    @classmethod
-    def fit(
-        cls,
-        X: np.ndarray,
-        unit_length: bool,
-        center: bool,
-        unit_scale: bool = False,
-        constant: float = 0.0,
-    ) -> RowScaling:
-        """Learn from the training rows X (N x d_t) in one pass over its blocks.
-
-        `constant` is in units of the root mean square length of the rows without it.
-        """
-        if not (center or unit_scale or constant):
-            return cls(unit_length, None)
-        plain = cls(unit_length, None)
-        total, square = np.zeros(X.shape[1]), 0.0
-        for rows in array_blocks(X):
-            block = plain(X[rows])
-            total += block.sum(axis=0, dtype=np.float64)
-            square += sum_of_squares(block)
-        mean = total / X.shape[0] if center else np.zeros(X.shape[1])
-        variance = square / X.shape[0] - float(mean @ mean)
-        is_spread = variance > 1e-12 * square / X.shape[0]
-        length = float(np.sqrt(variance)) if is_spread else 1.0
-        kept = mean.astype(float_type(X)) if center else None
-        if not unit_scale:
-            return cls(unit_length, kept, constant=constant * length)
-        whole = float(np.hypot(1.0, constant))
-        return cls(unit_length, kept, length * whole, constant / whole)
-
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """A scaled copy of a block of rows; a row of zeros keeps its length of zero."""
         scaled = unit_rows(X) if self.unit_length else X.astype(float_type(X))
@@ -86,8 +50,8 @@ class RowScaling:
     def check(self, n_columns: int) -> int:
         """How wide scaled rows are; an error unless the parts fit together and to such rows."""
         _check_scaling(self, n_columns)
-        check_positive(self.scale, "the scale of its rows")
-        check_number(self.constant, "the constant feature of its rows", 0)
+        parameters.check_positive(self.scale, "the scale of its rows")
+        parameters.check_number(self.constant, "the constant feature of its rows", 0)
         return n_columns + (self.constant > 0)
 
 
@@ -105,20 +69,6 @@ class ClassScaling:
     power: float = 1.0
     span: np.ndarray | None = None
 
-    @classmethod
-    def fit(
-        cls,
-        S: np.ndarray,
-        unit_length: bool,
-        center: bool,
-        power: float = 1.0,
-        in_span: bool = False,
-    ) -> ClassScaling:
-        """Learn from the descriptions S (C x d_s) of the seen classes."""
-        mean = _signed_power(S, power).mean(axis=0) if center else None
-        scaling = cls(unit_length, mean, power)
-        return replace(scaling, span=_row_basis(scaling(S))) if in_span else scaling
-
     def __call__(self, S: np.ndarray) -> np.ndarray:
         """Scaled descriptions; one equal to the mean becomes zero."""
         scaled = _signed_power(S, self.power)
@@ -129,7 +79,7 @@ class ClassScaling:
     def check(self, n_columns: int) -> None:
         """An error unless the parts fit to descriptions so wide."""
         _check_scaling(self, n_columns)
-        check_positive(self.power, "the power of its descriptions")
+        parameters.check_positive(self.power, "the power of its descriptions")
         span = self.span
         if span is not None and not (is_float_array(span, 2) and span.shape[0] == n_columns):
             raise InputError(f"its scaling is not for descriptions of {n_columns} columns")
@@ -162,11 +112,11 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
 
     center: bool
     unit_length: bool
+    learn: Callable[[Any], Any]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from training rows X (N x d), which may be memory-mapped."""
-        X = validate_data(self, X, dtype=float_types(X))
-        self.scaling_ = self.learn(X)
+        self.scaling_ = self.learn(validate_data(self, X, dtype=float_types(X)))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -177,10 +127,6 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
         for rows in array_blocks(X):
             scaled[rows] = self.scaling_(X[rows])
         return scaled
-
-    def learn(self, X: np.ndarray) -> Any:
-        """What `fit` learns, leaving the scaler as it is."""
-        raise TypeError(f"{type(self).__name__} must define learn")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -199,10 +145,6 @@ class RowScaler(_Scaler):
     unit_length : scale each row to length one.
     center : take off the mean of the training rows, after that.
 
-    Attributes
-    ----------
-    scaling_ : the `RowScaling` that was learned.
-
     >>> RowScaler(center=False).fit_transform([[3.0, 4.0], [0.0, 0.0]]).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
@@ -212,14 +154,30 @@ class RowScaler(_Scaler):
         self.center = center
 
     def learn(self, X: np.ndarray, unit_scale: bool = False, constant: float = 0.0) -> RowScaling:
-        """What `fit` learns, leaving the scaler as it is.
+        """What `fit` learns, in one pass over blocks of X, leaving the scaler as it is.
 
         With `unit_scale` the training rows get a mean square length of one, which some methods
         count their penalties in. A `constant` is a last feature that is the same for every row, in
         units of their root mean square length.
         """
         self._check_parameters()
-        return RowScaling.fit(X, bool(self.unit_length), bool(self.center), unit_scale, constant)
+        plain = RowScaling(bool(self.unit_length), None)
+        if not (self.center or unit_scale or constant):
+            return plain
+        total, square = np.zeros(X.shape[1]), 0.0
+        for rows in array_blocks(X):
+            block = plain(X[rows])
+            total += block.sum(axis=0, dtype=np.float64)
+            square += sum_of_squares(block)
+        mean = total / X.shape[0] if self.center else np.zeros(X.shape[1])
+        variance = square / X.shape[0] - float(mean @ mean)
+        is_spread = variance > 1e-12 * square / X.shape[0]
+        length = float(np.sqrt(variance)) if is_spread else 1.0
+        kept = mean.astype(float_type(X)) if self.center else None
+        if not unit_scale:
+            return replace(plain, mean=kept, constant=constant * length)
+        whole = float(np.hypot(1.0, constant))
+        return replace(plain, mean=kept, scale=length * whole, constant=constant / whole)
 
 
 @register("class scaler")
@@ -236,10 +194,6 @@ class ClassScaler(_Scaler):
         as they are.
     in_span : leave out, last of all, what no mixture of seen classes can have: the part outside
         the space that their descriptions span.
-
-    Attributes
-    ----------
-    scaling_ : the `ClassScaling` that was learned.
 
     >>> ClassScaler().fit([[1.0, 0.0], [1.0, 2.0]]).transform([[4.0, 5.0]]).tolist()
     [[0.6, 0.8]]
@@ -266,6 +220,7 @@ class ClassScaler(_Scaler):
     def learn(self, X: np.ndarray) -> ClassScaling:
         """What `fit` learns from the descriptions of the seen classes (C x d_s)."""
         self._check_parameters()
-        return ClassScaling.fit(
-            X, bool(self.unit_length), bool(self.center), float(self.power), bool(self.in_span)
-        )
+        power = float(self.power)
+        mean = _signed_power(X, power).mean(axis=0) if self.center else None
+        scaling = ClassScaling(bool(self.unit_length), mean, power)
+        return replace(scaling, span=_row_basis(scaling(X))) if self.in_span else scaling

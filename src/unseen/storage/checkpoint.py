@@ -29,9 +29,7 @@ def data_checksum(X: Any, labels: np.ndarray, table: ClassTable, dtype: Any = No
     """The SHA-256 of rows, labels and class table: types, shapes, names and numbers.
 
     `labels` are names of classes, or a matrix of numbers for pairs; `dtype` is the precision in
-    which the rows were used, if not their own.
-
-    X is read in blocks and may be larger than memory; its layout there does not matter.
+    which the rows were used, if not their own. X is read in blocks and may be larger than memory.
     """
     dtype = np.dtype(X.dtype if dtype is None else dtype)
     found = hashlib.sha256(f"{dtype.str}{X.shape}".encode())
@@ -51,8 +49,7 @@ def data_checksum(X: Any, labels: np.ndarray, table: ClassTable, dtype: Any = No
 class TrainedOn:
     """The rows and labels that a model was trained on, for as long as somebody else keeps them.
 
-    Their checksum is computed when it is asked for: a fit that is never saved need not read all
-    rows once more.
+    Their checksum is computed on demand: a fit that is never saved need not read all rows again.
     """
 
     def __init__(self, X: Any, y: Any, dtype: np.dtype, table: ClassTable) -> None:
@@ -64,8 +61,7 @@ class TrainedOn:
         self._found: str | None = None
 
     def checksum(self) -> str | None:
-        """The checksum of the data as they were when it was first asked for; None if they were
-        gone by then."""
+        """The checksum of the data when it was first asked for; None if they were gone by then."""
         X, y = self._rows(), self._labels()
         if self._found is None and X is not None and y is not None:
             labels = as_names(np.asarray(y), "y")
@@ -103,7 +99,10 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str] | None, belongs: dict[str, Any]) -> None:
         self.path = None if path is None else Path(path)
-        self._belongs = _plain(belongs | {"unseen": unseen.__version__})
+        # As JSON gives it back.
+        self._belongs = json.loads(
+            json.dumps(belongs | {"unseen": unseen.__version__}, default=_shown)
+        )
         self._pending: tuple[str, dict[str, Any]] | None = None
         self._written, self._cost = 0.0, 0.0
         self._found = self._read() if self.path is not None and os.path.exists(self.path) else None
@@ -225,11 +224,6 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
             return f"{_NOT_SHOWN[name]} were different"
         return f"{name} was {then.get(name)!r} and is now {now.get(name)!r}"
     return ""
-
-
-def _plain(value: Any) -> Any:
-    """What JSON gives back as it was given."""
-    return json.loads(json.dumps(value, default=_shown))
 
 
 def _shown(value: Any) -> Any:

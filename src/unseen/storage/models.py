@@ -19,18 +19,12 @@ import sklearn
 from sklearn.base import ClassifierMixin
 
 import unseen
-from unseen import files
 from unseen.errors import InputError
+from unseen.files import reading
 from unseen.storage import tensors
 from unseen.storage.old_formats import upgraded
 from unseen.storage.tensors import Arrays, DamagedError
-from unseen.storage.values import (
-    decode,
-    decode_parameters,
-    encode,
-    encode_parameters,
-    known_class,
-)
+from unseen.storage.values import decode, decode_parameters, encode, encode_parameters, known_class
 from unseen.support.parameters import Composite, check_number
 from unseen.support.registry import word_of
 
@@ -39,8 +33,8 @@ FORMAT = 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; a file that is no model
-    stays."""
+    """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; what is not a
+    model is never replaced."""
     check_replaceable(path)
     name = type(model).__name__
     fitted = {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
@@ -86,7 +80,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     The model of a class outside the library is read once the module that defines it is imported.
     """
-    path = files.checked_path(path)
+    path = reading.checked_path(path)
     try:
         manifest, arrays = tensors.read(path, KIND)
     except OSError as error:

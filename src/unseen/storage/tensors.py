@@ -17,8 +17,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from unseen import files
 from unseen.errors import InputError
+from unseen.files.writing import writing
 
 # safetensors reads headers of up to 100 MB, in which the text stands with its quotes escaped.
 MOST_TEXT = 16 * 2**20
@@ -52,7 +52,7 @@ def write(path: str | os.PathLike[str], kind: str, content: dict[str, Any], arra
         text = sealed(content | {"arrays": {name: digest(a) for name, a in arrays.items()}})
         _check_size(len(text), len(arrays), sum(array.nbytes for array in arrays.values()))
         _check_numbers(arrays)
-        with files.writing(path) as temporary:
+        with writing(path) as temporary:
             save_file(arrays, temporary, metadata={kind: text})
     except (DamagedError, SafetensorError) as error:  # a full disk, for one
         raise InputError(f"cannot write {path}: {error}") from error

@@ -68,7 +68,7 @@ def _fields(value: Any) -> list[Any]:
 
 
 def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The value that `encode` was given; what it never gives is some error or other."""
+    """The value that `encode` was given; anything else raises some error."""
     if not isinstance(value, dict):
         return value
     ((word, content),) = value.items()

@@ -18,7 +18,8 @@ import pytest
 import unseen
 from tests.common.birds import UNSEEN
 from tests.common.command import assert_one_sentence, run_unseen
-from unseen import JLSE, evaluate, files, read_dataset
+from unseen import JLSE, evaluate, read_dataset
+from unseen.files import reading
 from unseen.rows import blocks
 
 SETTINGS = {"n_target_atoms": 8, "training__block_tol": 0.05, "training__max_iter": 1}
@@ -59,7 +60,7 @@ def test_fit_and_predict_through_files_equal_the_library_to_the_bit(
 def test_a_model_tells_what_it_was_trained_on(folder: Path, model_file: Path) -> None:
     about = unseen.load(model_file).training_data_
     assert (about["rows"], about["columns"], about["name"]) == (56, 12, "birds")
-    assert about["files"]["features.npy"] == files.sha256(folder / "features.npy")
+    assert about["files"]["features.npy"] == reading.sha256(folder / "features.npy")
     assert set(about["files"]) == {"features.npy", "labels.txt", "classes.csv", "unseen.txt"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import InputError
-from unseen.files import checked_path
+from unseen.files.reading import checked_path
 
 
 class Log:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.errors import InputError, listed, nearest
-from unseen.files import checked_path, not_utf8
+from unseen.files.reading import checked_path, not_utf8
 
 _SETTINGS = "unseen.settings"
 

@@ -29,7 +29,7 @@ from unseen.apps.report.model_page import SECTIONS, write_model_report
 from unseen.apps.report.results import results_table
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, require
-from unseen.files import read_lines
+from unseen.files.reading import read_lines
 
 _TSNE_ROWS = 1500
 

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from unseen import files
 from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import (
     Candidates,
@@ -33,6 +32,7 @@ from unseen.datasets import open_dataset
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
+from unseen.files.writing import writing
 from unseen.rows.blocks import row_blocks
 from unseen.storage.models import KIND, tensors
 
@@ -255,7 +255,7 @@ def _deliver(
     """Write lines to a file, print them as JSON, or show the first of them."""
     if out is not None:
         with (
-            files.writing(out) as temporary,
+            writing(out) as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.writer(file)

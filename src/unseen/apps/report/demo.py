@@ -19,7 +19,7 @@ from unseen.apps.report.pictures import RowPictures
 from unseen.apps.report.publish import publish, write
 from unseen.apps.report.results import class_table
 from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
-from unseen.datasets.digits import draw_segments
+from unseen.datasets.embedded import draw_segments
 from unseen.errors import require
 from unseen.estimators import ZeroShotClassifier, method
 from unseen.evaluation.protocols import Evaluation, evaluate

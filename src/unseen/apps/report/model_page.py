@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unseen import files
 from unseen.apps.report import figures
 from unseen.apps.report import page as html
 from unseen.apps.report.measure import Measurements, Subject
@@ -16,6 +15,7 @@ from unseen.apps.report.provenance import made_with, provenance
 from unseen.apps.report.publish import publish, replacing_figures, write
 from unseen.apps.report.results import class_table, results_table
 from unseen.errors import InputError, counted, listed, nearest
+from unseen.files import reading
 from unseen.support.parameters import plain_parameters, usual_parameters
 
 _FEW = 12
@@ -176,7 +176,7 @@ def _repeat(found: Measurements, command: str) -> str:
     if elsewhere:
         says = f"{listed(elsewhere)} in its file was trained on other data than those of this page."
         parts.append(html.paragraph(says, note=True))
-    models = [[subject.label, subject.file, files.sha256(subject.file)] for subject in saved]
+    models = [[subject.label, subject.file, reading.sha256(subject.file)] for subject in saved]
     parts += [html.table(["model", "file", "SHA-256"], models)] if models else []
     parts.append(html.paragraph(made_with([provenance(found.data)]), note=True))
     return "\n".join(parts)

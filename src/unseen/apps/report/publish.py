@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from unseen.apps.plots.canvas import LOOKS, MAKER, Look, jpeg, png, svg
 from unseen.apps.report import page
-from unseen.files import writing
+from unseen.files.writing import writing
 
 
 class Shown(NamedTuple):

@@ -1,15 +1,76 @@
-"""Synthetic problems with a known cause: factors that classes and rows, or pairs, share."""
+"""Data sets that come with the library: handwritten digits described by the segments of a display,
+and synthetic problems with a known cause, factors that classes and rows, or pairs, share.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from unseen.classes import ClassTable
+from unseen.classes.checks import as_names
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.errors import InputError
+
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+SEGMENTS = ("top", "upper right", "lower right", "bottom", "lower left", "upper left", "middle")
+# Which of the segments, in the order above, are on when a display shows 0, 1, ... 9.
+_CODES = "1111110 0110000 1101101 1111001 0110011 1011011 1011111 1110000 1111111 1111011"
+
+
+def seven_segments() -> ClassTable:
+    """The ten digits, each described by 14 columns: segment on, segment off."""
+    on = np.array([[int(bit) for bit in code] for code in _CODES.split()], dtype=np.float64)
+    attributes = [f"{s} {state}" for state in ("on", "off") for s in SEGMENTS]
+    return ClassTable(DIGITS, np.hstack([on, 1 - on]), attributes)
+
+
+def draw_segments(code: np.ndarray) -> np.ndarray:
+    """A picture (13 x 9, grey from 0 to 1) of a display whose seven segments are lit as given."""
+    picture = np.zeros((13, 9))
+    wide, above, below = slice(2, 7), slice(1, 6), slice(7, 12)
+    places = ((0, wide), (above, 7), (below, 7), (12, wide), (below, 1), (above, 1), (6, wide))
+    for lit, place in zip(code, places, strict=False):
+        picture[place] = 1.0 if lit else 0.12
+    return picture
+
+
+def digit_splits() -> list[tuple[str, str, str]]:
+    """All 120 ways to keep three of the ten digits as unseen."""
+    return list(combinations(DIGITS, 3))
+
+
+def load_digits_zero_shot(unseen: Iterable[str] = ("one", "two", "five")) -> ZeroShotDataset:
+    """The 1,797 handwritten digits that ship inside scikit-learn, as a zero-shot data set.
+
+    Rows are the 64 grey values of an 8 x 8 image, kept in `images` too.
+
+    Parameters
+    ----------
+    unseen : the digits, by name, that take no part in training; `digit_splits` lists all triples.
+        The default are the three whose codes differ most from each other.
+    """
+    from sklearn.datasets import load_digits
+
+    source: Any = load_digits()
+    pixels, digits = source.data, source.target
+    return ZeroShotDataset(
+        name="digits",
+        X=pixels,
+        y=np.array(DIGITS)[digits],
+        classes=seven_segments(),
+        unseen=as_names(unseen, "unseen classes"),
+        images=pixels.reshape(-1, 8, 8),
+        notes=("handwritten digits of scikit-learn, described by seven-segment codes",),
+    )
+
+
+# -- synthetic problems ----------------------------------------------------------------------------
 
 
 def make_zero_shot(
@@ -37,16 +98,9 @@ def make_zero_shot(
     ----------
     noise, table_noise : σ and τ; without noise every row of a class is the same.
     """
-    sizes = {
-        "n_seen": n_seen,
-        "rows_per_class": rows_per_class,
-        "n_features": n_features,
-        "n_attributes": n_attributes,
-        "n_factors": n_factors,
-    }
-    for name, size, least in (*((k, v, 1) for k, v in sizes.items()), ("n_unseen", n_unseen, 0)):
-        if size < least:
-            raise InputError(f"{name} must be at least {least}, not {size}")
+    _check_sizes(n_seen=n_seen, rows_per_class=rows_per_class, n_features=n_features)
+    _check_sizes(n_attributes=n_attributes, n_factors=n_factors)
+    _check_sizes(0, n_unseen=n_unseen)
     n_classes = n_seen + n_unseen
     shared = np.random.default_rng(random_state)
     # The first line belongs to no class; it keeps the data of a seed what they have always been.
@@ -91,8 +145,6 @@ class PairDataset:
 
         No score ranks pairs better than this one, so its measures are the ceiling of all methods.
         """
-        from scipy.special import expit
-
         return expit(X @ (S @ self.link).T + self.offset)
 
 
@@ -125,15 +177,10 @@ def make_pairs(
     noise : σ.
     """
     from scipy.optimize import brentq
-    from scipy.special import expit
 
-    sizes = {"n_sources": n_sources, "n_targets": n_targets, "n_factors": n_factors}
-    for name, size in sizes.items():
-        if size < 1:
-            raise InputError(f"{name} must be at least 1, not {size}")
-    for name, width in (("source", n_source_features), ("target", n_target_features)):
-        if width < n_factors:
-            raise InputError(f"n_{name}_features must be at least n_factors, {n_factors}")
+    _check_sizes(n_sources=n_sources, n_targets=n_targets, n_factors=n_factors)
+    widths = {"n_source_features": n_source_features, "n_target_features": n_target_features}
+    _check_sizes(n_factors, **widths)
     for name, share in (("positives", positives), ("known", known)):
         if not 0 < share <= 1 or (name == "positives" and share == 1):
             raise InputError(f"{name} must be a share between 0 and 1, not {share}")
@@ -158,3 +205,15 @@ def _domain(
     across = noise * rng.standard_normal((n, width))
     across -= (across @ A.T) @ A
     return A, rng.standard_normal((n, n_factors)) @ A + across
+
+
+def _check_sizes(least: int = 1, **sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < least:
+            raise InputError(f"{name} must be at least {least}, not {size}")
+
+
+EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {
+    "digits": load_digits_zero_shot,
+    "synthetic": make_zero_shot,
+}
