@@ -159,7 +159,6 @@ def test_options_win_over_the_file(folder: Path, tmp_path: Path) -> None:
         "[fit.set]\nrow_scaler__center = false\n",
         "[fit.set.row_scaler]\ncenter = false\n",
         "[set]\nrow_scaler = 'RowScaler'\nrow_scaler__center = false\n",
-        "set = ['row_scaler__center=false']\n",
     ],
 )
 def test_parameters_of_parts_in_a_file(folder: Path, tmp_path: Path, text: str) -> None:

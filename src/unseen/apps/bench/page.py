@@ -12,7 +12,7 @@ from unseen.apps.bench.log import read_records
 from unseen.apps.bench.sweep import Sweep, sweep_shown, sweep_table
 from unseen.apps.report import page as html
 from unseen.apps.report.provenance import made_with
-from unseen.apps.report.publish import publish, replacing_figures, write
+from unseen.apps.report.publish import publish, write_page
 from unseen.errors import InputError, counted
 
 Record = dict[str, Any]
@@ -29,19 +29,16 @@ def write_run_report(run: Path, folder: Path) -> Path:
     groups: dict[str, list[Record]] = {}
     for record in records:
         groups.setdefault(_command(record), []).append(record)
-    with replacing_figures(folder / "figures"):
-        for number, group in enumerate(groups.values(), start=1):
-            if "parameter" in group[0]:
-                sweep = Sweep(*(group[0][field] for field in Sweep._fields))
-                shown = sweep_shown(sweep, group, f"sweep-{number}-{sweep.parameter}")
-                parts += [sweep_table(sweep, group).html(), publish(shown, folder / "figures")]
-            else:
-                parts += [table.html() for table in tables.all_tables(group)]
-                parts.append(_parameters(group))
+    for number, group in enumerate(groups.values(), start=1):
+        if "parameter" in group[0]:
+            sweep = Sweep(*(group[0][field] for field in Sweep._fields))
+            shown = sweep_shown(sweep, group, f"sweep-{number}-{sweep.parameter}")
+            parts += [sweep_table(sweep, group).html(), publish(shown, folder / "figures")]
+        else:
+            parts += [table.html() for table in tables.all_tables(group)]
+            parts.append(_parameters(group))
     parts.append(html.section("Data and machine", _provenance(records)))
-    text = html.page(f"Results in {run.name or run}", "\n".join(parts))
-    write(folder / "index.html", text.encode())
-    return folder / "index.html"
+    return write_page(folder / "index.html", f"Results in {run.name or run}", "\n".join(parts))
 
 
 def _records(run: Path) -> list[Record]:

@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 DATA = ("APY", "AWA1", "CUB", "SUN")
+# The numbers of a method on these data sets: a mean and, where the paper has one, its standard
+# deviation; None where the paper has nothing.
+PaperTable = dict[str, tuple[tuple[float, ...] | None, ...]]
 
-
-class Published(NamedTuple):
-    """A mean and its standard deviation, None where the paper has none."""
-
-    mean: float
-    deviation: float | None = None
-
-    def __str__(self) -> str:
-        return f"{self.mean:.1f}" + ("" if self.deviation is None else f" ± {self.deviation:.1f}")
-
-
-PaperTable = dict[str, dict[str, Published]]
-
-
-def _line(*values: tuple[float, float] | float | None) -> dict[str, Published]:
-    """Values of one method on the data sets, in their order above."""
-    found = {}
-    for name, value in zip(DATA, values, strict=True):
-        if value is not None:
-            found[name] = Published(*value) if isinstance(value, tuple) else Published(value)
-    return found
-
-
-RECOGNITION = {
-    "sje": _line(None, 61.9, 40.3, None),
-    "dap": _line(38.16, 57.23, None, 72.00),
-    "eszsl": _line((24.22, 2.89), (75.32, 2.28), None, (82.10, 0.32)),
-    "sse-int": _line((44.15, 0.34), (71.52, 0.79), (30.19, 0.59), (82.17, 0.76)),
-    "sse-relu": _line((46.23, 0.53), (76.33, 0.83), (30.41, 0.20), (82.50, 1.32)),
-    "(i)": _line((38.10, 2.64), (76.96, 1.40), (39.03, 0.87), (81.17, 2.02)),
-    "(ii)": _line((38.20, 2.75), (80.11, 1.13), (41.07, 0.81), (81.33, 1.76)),
-    "(iii)": _line((47.29, 1.45), (74.92, 2.51), (38.94, 0.81), (80.67, 2.57)),
-    "(iv)": _line((47.79, 1.83), (77.37, 0.39), (40.91, 0.86), (80.83, 2.25)),
-    "(v)": _line((39.13, 2.35), (77.58, 0.81), (39.92, 0.20), (83.00, 1.80)),
-    "(vi)": _line((38.94, 2.27), (80.46, 0.53), (42.11, 0.55), (82.83, 1.61)),
-    "(vii)": _line((50.21, 2.90), (76.43, 0.75), (39.72, 0.19), (83.67, 0.29)),
-    "(viii)": _line((50.35, 2.97), (79.12, 0.53), (41.78, 0.52), (83.83, 0.29)),
+RECOGNITION: PaperTable = {
+    "sje": (None, (61.9,), (40.3,), None),
+    "dap": ((38.16,), (57.23,), None, (72.00,)),
+    "eszsl": ((24.22, 2.89), (75.32, 2.28), None, (82.10, 0.32)),
+    "sse-int": ((44.15, 0.34), (71.52, 0.79), (30.19, 0.59), (82.17, 0.76)),
+    "sse-relu": ((46.23, 0.53), (76.33, 0.83), (30.41, 0.20), (82.50, 1.32)),
+    "(i)": ((38.10, 2.64), (76.96, 1.40), (39.03, 0.87), (81.17, 2.02)),
+    "(ii)": ((38.20, 2.75), (80.11, 1.13), (41.07, 0.81), (81.33, 1.76)),
+    "(iii)": ((47.29, 1.45), (74.92, 2.51), (38.94, 0.81), (80.67, 2.57)),
+    "(iv)": ((47.79, 1.83), (77.37, 0.39), (40.91, 0.86), (80.83, 2.25)),
+    "(v)": ((39.13, 2.35), (77.58, 0.81), (39.92, 0.20), (83.00, 1.80)),
+    "(vi)": ((38.94, 2.27), (80.46, 0.53), (42.11, 0.55), (82.83, 1.61)),
+    "(vii)": ((50.21, 2.90), (76.43, 0.75), (39.72, 0.19), (83.67, 0.29)),
+    "(viii)": ((50.35, 2.97), (79.12, 0.53), (41.78, 0.52), (83.83, 0.29)),
 }
-RETRIEVAL = {
-    "sse-int": _line(15.43, 46.25, 4.69, 58.94),
-    "sse-relu": _line(14.09, 42.60, 3.70, 44.55),
-    "(viii)": _line(38.30, 67.66, 29.15, 80.01),
+RETRIEVAL: PaperTable = {
+    "sse-int": ((15.43,), (46.25,), (4.69,), (58.94,)),
+    "sse-relu": ((14.09,), (42.60,), (3.70,), (44.55,)),
+    "(viii)": ((38.30,), (67.66,), (29.15,), (80.01,)),
 }
 # Average precision of each unseen class of AwA, the paper's own method.
 AWA_BY_CLASS = {
@@ -72,6 +50,8 @@ def benchmark(data: str) -> str | None:
     return name if name in DATA else None
 
 
-def paper_value(table: PaperTable, method: str, name: str) -> Published | None:
-    """The paper's number for a method on one of its data sets, or None."""
-    return table.get(_SAME.get(method, method), {}).get(name)
+def paper_value(table: PaperTable, method: str, name: str) -> str:
+    """The paper's number for a method on one of its data sets, as a cell of a table."""
+    row = table.get(_SAME.get(method, method))
+    numbers = row and row[DATA.index(name)]
+    return " ± ".join(f"{number:.1f}" for number in numbers) if numbers else "-"

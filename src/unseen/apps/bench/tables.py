@@ -12,7 +12,7 @@ from unseen.apps.bench import published
 from unseen.apps.bench.variants import LABELS, described
 from unseen.apps.report import page
 from unseen.apps.report.page import Table
-from unseen.apps.report.publish import write
+from unseen.apps.report.publish import write, write_page
 from unseen.estimators import METHODS
 
 Record = dict[str, Any]
@@ -81,8 +81,7 @@ def _measure(
         row = [method_name(method), *map(spread, values)]
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
-        there = [published.paper_value(paper, method, name) for name in in_paper]
-        rows.append([*row, *(str(value or "-") for value in there)])
+        rows.append([*row, *(published.paper_value(paper, method, name) for name in in_paper)])
     heads = [f"paper: {name}" for name in in_paper]
     return Table(title, [*columns, *heads], rows, _notes(records, bool(in_paper)))
 
@@ -183,5 +182,5 @@ def write_tables(folder: Path, tables: Sequence[Table], command: str, picture: s
     text = f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
     write(folder / "tables.md", text.encode())
     body = page.paragraph("Made by") + page.code(command) + picture
-    text = page.page("Benchmark", body + "".join(table.html() for table in tables))
-    write(folder / "tables.html", text.encode())
+    body += "".join(table.html() for table in tables)
+    write_page(folder / "tables.html", "Benchmark", body)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from unseen import __version__
+from unseen.apps.cli.config import configured
 from unseen.errors import InputError, MissingExtraError
 
 # The module of each command and the first line of its help: with these 'unseen --help' loads none
@@ -27,7 +29,7 @@ COMMANDS = {
     "fit": ("models", "Train a model on the seen classes of a data set and save it."),
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
     "retrieve": ("rows", "Find the rows that fit the description of a class best."),
-    "explain": ("explain", "Say why a row is, or is not, of a class."),
+    "explain": ("rows", "Say why a row is, or is not, of a class."),
     "evaluate": ("models", "Measure a model on the unseen classes of a data set."),
     "tune": ("tune", "Choose parameters by holding out seen classes."),
     "bench": ("bench", "Measure methods on data sets, over several trials."),
@@ -42,11 +44,17 @@ COMMANDS = {
 
 
 def command(name: str) -> Any:
-    """A command with all its options; its module is imported."""
+    """A command with all its options, and that of a file of them; its module is imported."""
     module, _ = COMMANDS[name]
-    single = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    single.command(name)(getattr(import_module(f"unseen.apps.cli.{module}"), name))
-    return typer.main.get_command(single)
+    made = _single(name, getattr(import_module(f"unseen.apps.cli.{module}"), name))
+    made.params += _single("config", configured).params
+    return made
+
+
+def _single(name: str, function: Callable[..., None]) -> Any:
+    alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
 
 
 class Commands(TyperGroup):
@@ -77,7 +85,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def options(
+def _shared(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,

@@ -12,10 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.completion import method_names
-from unseen.apps.cli.config import Config
-from unseen.apps.cli.options import Json, check_page_out
-from unseen.apps.cli.output import say, show, show_json, show_table, working
+from unseen.apps.cli.options import Folder, Json, method_names
+from unseen.apps.cli.output import show, show_json, working
+from unseen.apps.cli.paths import check_pages_out
 from unseen.datasets import examine, open_dataset
 from unseen.datasets.folder import Findings
 from unseen.estimators import METHODS, ZeroShotClassifier, method
@@ -23,33 +22,28 @@ from unseen.evaluation.tuning.settings import described as tried
 from unseen.support.parameters import plain_parameters
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("demo"),
-    json: Json = False,
-    config: Config = None,
-) -> None:
+def demo(out: Folder = Path("demo"), json: Json = False) -> None:
     """Learn seven handwritten digits, recognise the other three.
 
     Needs no files; writes a page with pictures.
     """
     from unseen.apps.report.demo import run_demo, write_demo
 
-    check_page_out(out / "index.html")
+    check_pages_out(out / "index.html")
     with working("training on seven digits, testing on three"):
         result = run_demo()
         page = write_demo(result, out)
     if json:
         show_json(result.as_dict() | {"page": str(page)})
         return
-    show_table(result.recognition())
-    show_table(result.retrieval())
-    say(f"A page with pictures: {page}")
+    show(*result.recognition())
+    show(*result.retrieval())
+    print(f"A page with pictures: {page}")
 
 
 def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
     json: Json = False,
-    config: Config = None,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
 
@@ -70,10 +64,10 @@ def check(
         for heading in ("found", "odd", "wrong"):
             lines = getattr(findings, heading)
             if lines:
-                say("\n  - ".join([f"{heading.title()}:", *lines]))
+                print("\n  - ".join([f"{heading.title()}:", *lines]))
         if facts:
             show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
-        say(
+        print(
             "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
             if findings.wrong
             else f"The data set can be used: unseen fit {shlex.quote(data)} --out model.unseen"
@@ -92,7 +86,6 @@ def methods(
         ),
     ] = "",
     json: Json = False,
-    config: Config = None,
 ) -> None:
     """List the methods with their parameters, or describe one in full.
 
@@ -121,22 +114,21 @@ def methods(
 
 def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    say(inspect.getdoc(kind) or "")
+    print(inspect.getdoc(kind) or "")
     for base in kind.__mro__[1:-1]:  # parameters that are documented where they are shared
         if text := _parameters_of([base]):
-            say(text)
+            print(text)
     for name, part in kind._parts.items():
         for choice in part.classes:
-            say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
-            say(_nested(name, _parameters_of(choice.__mro__)))
-    say("\nDefaults, and in brackets what 'unseen tune' tries")
-    say("--------------------------------------------------")
+            print(f"\n{name}: {choice.__name__}")
+            print(_nested(name, _parameters_of(choice.__mro__)))
+    print("\nDefaults, and in brackets what 'unseen tune' tries:")
     grid = kind.default_grid()
     for name, value in plain_parameters(kind()).items():
         values = tried(grid[name]) if name in grid else ""
         text = values if isinstance(values, str) else ", ".join(map(str, values))
         indent = "  " * name.count("__")
-        say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
+        print(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
 
 
 def _nested(part: str, text: str) -> str:

@@ -19,29 +19,30 @@ def settings_of_both(context: typer.Context, given: list[str] | None) -> list[st
     return [*context.meta.get(_SETTINGS, []), *(given or [])]
 
 
-def _use(context: typer.Context, path: Path | None) -> None:
+def _use(context: Any, path: Path | None) -> None:
     if path is None:
         return
-    content = _read(path)
-    commands = getattr(context.parent and context.parent.command, "commands", {})
-    sections = {k: content.pop(k) for k in list(content) if k in commands}
-    name = str(context.info_name)
-    own = sections.get(name, {})
+    content, commands = _read(path), context.parent.command.commands
+    tables = {name: content.pop(name) for name in list(content) if name in commands}
+    own = tables.get(context.info_name, {})
     if not isinstance(own, dict):
-        raise InputError(f"{path}: {name} must be a table of options")
-    options = _options(context.command)
-    defaults = {}
-    for key, value in {**content, **own}.items():
+        raise InputError(f"{path}: {context.info_name} must be a table of options")
+    options, defaults = _options(context.command), {}
+    for key, value in (content | own).items():
         if key not in options:
+            known = [*options, *(commands if isinstance(value, dict) else ())]
             raise InputError(
-                f"{path}: '{context.command_path}' has no option {key!r}"
-                f"{nearest(key, [*options, *(commands if isinstance(value, dict) else ())])}; "
+                f"{path}: '{context.command_path}' has no option {key!r}{nearest(key, known)}; "
                 f"it has {listed(options, len(options))}"
             )
-        if key == "set":
-            context.meta[_SETTINGS] = _settings(path, value)
-        else:
+        if key != "set":
             defaults[options[key].name] = _value(path, key, value, options[key])
+        elif isinstance(value, dict):
+            context.meta[_SETTINGS] = [f"{name}={v}" for name, v in value.items()]
+        else:
+            raise InputError(
+                f"{path}: set must be a table, as in [set] with a line 'max_iter = 3' below"
+            )
     context.default_map = defaults
 
 
@@ -58,23 +59,9 @@ def _options(command: Any) -> dict[str, Any]:
     """The parameters of a command by the names they have for a user, without the dashes."""
     found = {}
     for parameter in command.params:
-        if parameter.param_type_name == "argument":
-            shown = (parameter.metavar or "").strip("[].").lower()
-            name = shown if shown.isidentifier() else parameter.name
-        else:
-            name = max(parameter.opts, key=len).lstrip("-")
-        if name not in ("config", "help"):
-            found[name] = parameter
-    return found
-
-
-def _settings(path: Path, values: Any) -> list[str]:
-    """`--set` as a table of parameters, or as a list of NAME=VALUE."""
-    if isinstance(values, dict):
-        return [f"{name}={value}" for name, value in values.items()]
-    if isinstance(values, list) and all(isinstance(v, str) for v in values):
-        return values
-    raise InputError(f"{path}: set must be a table, as in [set] with a line 'max_iter = 3' below")
+        names = [parameter.metavar] if parameter.param_type_name == "argument" else parameter.opts
+        found[max(names, key=len).strip("-[].").partition("|")[0].lower()] = parameter
+    return {name: parameter for name, parameter in found.items() if name not in ("config", "help")}
 
 
 def _value(path: Path, key: str, value: Any, parameter: Any) -> Any:
@@ -86,12 +73,15 @@ def _value(path: Path, key: str, value: Any, parameter: Any) -> Any:
     return [value] if several and not isinstance(value, list) else value
 
 
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        callback=_use,
-        is_eager=True,
-        help="A TOML file with options by their names; those of the command line win.",
-    ),
-]
+def configured(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            callback=_use,
+            is_eager=True,
+            expose_value=False,
+            help="A TOML file with options by their names; those of the command line win.",
+        ),
+    ] = None,
+) -> None:
+    """A command that has nothing but the option that all commands share."""

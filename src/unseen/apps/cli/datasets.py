@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unseen.apps.cli.config import Config
 from unseen.apps.cli.options import Json
-from unseen.apps.cli.output import say, show, show_json
+from unseen.apps.cli.output import show, show_json
 from unseen.datasets import EMBEDDED, data_folder
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.errors import InputError
 
 
-def datasets(json: Json = False, config: Config = None) -> None:
+def datasets(json: Json = False) -> None:
     """List data sets: embedded ones, published ones and where to get them.
 
     Published data are looked for in the folder that UNSEEN_DATA names, else in ~/.cache/unseen.
@@ -42,12 +41,12 @@ def datasets(json: Json = False, config: Config = None) -> None:
     )
     for name, known in published.items():
         if "problem" in known:
-            say(f"{name}: {known['problem']}")
-    say("Where to get them (docs/datasets.md says which files go where):")
+            print(f"{name}: {known['problem']}")
+    print("Where to get them (docs/datasets.md says which files go where):")
     for benchmark in CATALOGUE:
-        say(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
-    say(f"  For all with a home page: {CATALOGUE[0].get}")
-    say("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")
+        print(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
+    print(f"  For all with a home page: {CATALOGUE[0].get}")
+    print("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")
 
 
 def _published(entry: Entry) -> dict[str, Any]:

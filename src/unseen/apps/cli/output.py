@@ -22,18 +22,15 @@ from unseen.support.progress import listening
 _WIDTH = None if sys.stdout.isatty() else 100
 
 
-def say(text: str = "") -> None:
-    """A line of plain text."""
-    print(text)
-
-
 def note(text: str) -> None:
     """A line for a person on standard error, where a program that reads results has none."""
     sys.stderr.write(f"Note: {text}\n")
 
 
-def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table; columns of numbers stand to the right."""
+def show(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str] = ()
+) -> None:
+    """A table; columns of numbers are aligned to the right."""
     table = Table()
     for column, numeric in zip(columns, page.numeric_columns(len(columns), rows), strict=True):
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
@@ -43,13 +40,8 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> N
     # Not as the table's own title, which would be wrapped to the width of a narrow table.
     console.print(Text(title, "bold"))
     console.print(table)
-
-
-def show_table(table: page.Table) -> None:
-    """A table with its notes."""
-    show(table.title, table.columns, table.rows)
-    for text in table.notes:
-        say(text)
+    for text in notes:
+        print(text)
 
 
 def _cell(value: Any) -> Text:

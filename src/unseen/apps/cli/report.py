@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from unseen.apps.bench.page import write_run_report
-from unseen.apps.cli.config import Config
-from unseen.apps.cli.options import (
-    Json,
-    Split,
-    check_page_out,
-    command_line,
-    load_model,
-    open_data,
-    with_columns,
-)
-from unseen.apps.cli.output import progress, say, show_json, show_table
-from unseen.apps.report.measure import measure, subjects_of
+from unseen.apps.cli import paths
+from unseen.apps.cli.options import Folder, Json, Split
+from unseen.apps.cli.output import progress, show, show_json
+from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
 from unseen.apps.report.results import results_table
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, require
-from unseen.files import read_lines
-
-_TSNE_ROWS = 1500
 
 
 def report(
@@ -49,11 +36,7 @@ def report(
         list[Path] | None,
         typer.Option("--against", help="Another model to show beside the first; repeatable."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("report"),
-    images: Annotated[
-        Path | None,
-        typer.Option(help="A text file with the path of each row's picture, one per line."),
-    ] = None,
+    out: Folder = Path("report"),
     explain: Annotated[
         list[str] | None,
         typer.Option(metavar="CLASS", help="Draw the latent links of this class; repeatable."),
@@ -61,10 +44,9 @@ def report(
     top: Annotated[int, typer.Option(min=1, max=20, help="Rows shown of each class.")] = 5,
     tsne_rows: Annotated[
         int, typer.Option(min=0, help="Rows that t-SNE places at most; 0 leaves it out.")
-    ] = _TSNE_ROWS,
+    ] = 1500,
     split: Split = "",
     json: Json = False,
-    config: Config = None,
 ) -> None:
     """Write a page of a model on a data set, or of a benchmark.
 
@@ -73,9 +55,9 @@ def report(
     Example: unseen report birds.unseen birds/ --against other.unseen --out birds-report
     """
     require("matplotlib", "report", "a report")
-    check_page_out(out / "index.html")
+    paths.check_pages_out(out / "index.html")
     if os.path.isdir(source):
-        if data is not None or against or images or explain:
+        if data is not None or against or explain:
             raise InputError(
                 f"{source} is a folder of results, which takes no data set nor options of models; "
                 "to report on a model give its file first"
@@ -87,19 +69,21 @@ def report(
             f"name the data set to test {source} on, as in 'unseen report {source} DATA'; a "
             "report without one is of a folder that 'unseen bench' wrote"
         )
-    opened = [(str(path), *load_model(path)) for path in (source, *(against or []))]
-    dataset = _with_images(open_data(data, split), images)
-    dataset = _with_common_columns(dataset, opened)
-    subjects = subjects_of([(file, model) for file, model, _ in opened])
+    opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
+    dataset = _with_common_columns(paths.open_data(data, split), opened)
+    labels = labels_of({file: model for file, model, _ in opened})
+    models = {labels[file]: model for file, model, _ in opened}
     top = min(top, dataset.unseen_rows.size) or top
-    total, steps = len(subjects) * (2 if tsne_rows else 1) + SECTIONS, count()
+    total, steps = len(models) * (2 if tsne_rows else 1) + SECTIONS, count()
     with progress(total, quiet=json) as advance:
         tell = lambda what: advance(what, min(next(steps), total - 1))  # noqa: E731
-        found = measure(subjects, dataset, tsne_rows, tell)
-        page = write_model_report(found, out, command_line(), explain or [], top, tell)
+        found = measure(models, dataset, tsne_rows, tell)
+        files = {label: file for file, label in labels.items()}
+        command = paths.command_line()
+        page = write_model_report(found, out, command, explain or [], top, tell, files)
     results = {m.label: m.evaluation for m in found.methods}
     if not json:
-        show_table(results_table(dataset.name, results))
+        show(*results_table(dataset.name, results))
     _deliver(page, json, results={label: e.as_dict() for label, e in results.items()})
 
 
@@ -110,7 +94,7 @@ def _deliver(page: Path, json: bool, **facts: Any) -> None:
     if json:
         show_json({"page": str(page), "files": figures, **facts})
     else:
-        say(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
+        print(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
 
 
 def _with_common_columns(dataset: ZeroShotDataset, opened: Sequence[Any]) -> ZeroShotDataset:
@@ -122,24 +106,5 @@ def _with_common_columns(dataset: ZeroShotDataset, opened: Sequence[Any]) -> Zer
                 f"{file} was trained on other columns, or another order, than {opened[0][0]}: "
                 "report on one at a time"
             )
-    all_alike = [with_columns(dataset, model, columns) for _, model, columns in opened]
+    all_alike = [paths.with_columns(dataset, model, columns) for _, model, columns in opened]
     return all_alike[0]
-
-
-def _with_images(dataset: ZeroShotDataset, images: Path | None) -> ZeroShotDataset:
-    """The data set with pictures from a list of paths, which count from the folder of the list."""
-    if images is None:
-        return dataset
-    lines = read_lines(images)
-    if len(lines) != dataset.y.size:
-        raise InputError(
-            f"{images} has {len(lines):,} lines, the data set {dataset.y.size:,} rows: give the "
-            "path of each row's picture, one per line, and an empty line where there is none"
-        )
-    paths = [str(images.parent / line) if line else "" for line in lines]
-    if not any(os.path.exists(path) for path in paths if path):
-        raise InputError(
-            f"{images}: none of its pictures is there, as in {paths[0]!r}; paths count from the "
-            "folder of the list"
-        )
-    return replace(dataset, image_paths=np.array(paths), images=None)

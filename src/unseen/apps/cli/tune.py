@@ -5,54 +5,47 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from unseen.apps.cli.checkpoint import (
-    CheckpointFile,
-    check_checkpoint,
-    remove,
-    telling_how_to_resume,
-)
-from unseen.apps.cli.config import Config
-from unseen.apps.cli.models import check_model_out, parameters, save
-from unseen.apps.cli.options import DEFAULT_METHOD, Data, Json, Method, Set, Split, open_data
-from unseen.apps.cli.output import say, show, show_json
+from unseen.apps.cli import options, paths
+from unseen.apps.cli.models import parameters, save
+from unseen.apps.cli.output import show, show_json
+from unseen.apps.cli.paths import open_data
 from unseen.apps.report.page import percent
 from unseen.classes.splits import ClassHoldout, n_held_out
-from unseen.errors import InputError, counted, listed
+from unseen.errors import counted
 from unseen.estimators import method
 from unseen.evaluation import tuning
-from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, STRATEGIES, Trial, Tuning
+from unseen.evaluation.tuning import PROTOCOLS, Trial, Tuning
 from unseen.evaluation.tuning.run import grid_of
-from unseen.support.parameters import Composite, built, plain
+from unseen.storage import checkpoint as checkpoints
+from unseen.support.parameters import built, plain
 
 # So many settings have room side by side.
 _SHOWN = 6
 
 
 def tune(
-    data: Data,
+    data: options.Data,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Save the model, fitted on all rows.")
     ] = None,
-    method_name: Method = DEFAULT_METHOD,
-    set_: Set = None,
-    split: Split = "",
+    method_name: options.Method = options.DEFAULT_METHOD,
+    set_: options.Set = None,
+    split: options.Split = "",
     protocol: Annotated[
-        str,
+        Literal["default", "paper"],
         typer.Option(help="default: a fifth of the classes held out; paper: two of them."),
     ] = "default",
     strategy: Annotated[
-        str | None,
+        Literal["halving", "grid"],
         typer.Option(
             help="halving: after each split the better half of the settings stays in; grid: all do."
         ),
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Begin no fit of the search after that.")
-    ] = None,
+    ] = "halving",
+    budget: options.Budget = None,
     settings: Annotated[
         int | None, typer.Option(min=1, help="How many settings to try, drawn at random.")
     ] = None,
@@ -62,11 +55,13 @@ def tune(
     splits: Annotated[
         int | None, typer.Option(min=1, help="How many times classes are held out.")
     ] = None,
-    scoring: Annotated[str, typer.Option(help=" or ".join(SCORINGS))] = SCORINGS[0],
+    scoring: Annotated[
+        Literal["per_class_accuracy", "mean_average_precision"],
+        typer.Option(help="What the best setting is best in."),
+    ] = "per_class_accuracy",
     jobs: Annotated[int, typer.Option(help="Fits made at once; -1 for all cores.")] = 1,
-    checkpoint: CheckpointFile = None,
-    json: Json = False,
-    config: Config = None,
+    checkpoint: options.Checkpoint = None,
+    json: options.Json = False,
 ) -> None:
     """Choose parameters by holding out seen classes.
 
@@ -75,12 +70,10 @@ def tune(
 
     Example: unseen tune birds/ --budget 600 --out birds.unseen
     """
-    check_model_out(out)
-    check_checkpoint(checkpoint, out)
-    _check_choices(protocol, strategy)
-    dataset = open_data(data, split)
+    paths.check_model_out(out, checkpoint)
     kind, preset = method(method_name), PROTOCOLS[protocol]
     fixed = parameters(kind, set_)
+    dataset = open_data(data, split)
     model = built(kind, fixed)
     grid = {k: v for k, v in grid_of(model, preset.grid).items() if k not in fixed}
     hold_out = preset.n_classes if hold_out is None else hold_out
@@ -89,32 +82,26 @@ def tune(
     cv = ClassHoldout(hold_out, preset.n_splits if splits is None else splits)
     search = {"protocol": protocol, "strategy": strategy, "budget": budget, "scoring": scoring}
     search |= {"n_settings": settings, "n_jobs": jobs, "progress": not json, "cv": cv}
-    with telling_how_to_resume(checkpoint):
+    with paths.telling_how_to_resume(checkpoint):
         found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)
     if json:
-        show_json(_facts(found) | {"out": None if out is None else str(out)})
+        show_json(_facts(found) | {"out": out})
     else:
         _show_best(found, method_name)
-        say(_spent(found))
-        say(_compared(found))
-        chosen = _options(fixed if found.kept_default else {**fixed, **found.best_parameters})
-        say(f"Kept: unseen fit {shlex.quote(data)} --method {method_name}{chosen} --out FILE")
+        print(_spent(found))
+        print(_compared(found))
+        chosen = plain(fixed if found.kept_default else fixed | found.best_parameters)
+        set_ = [f" --set {shlex.quote(f'{k}={v}')}" for k, v in chosen.items()]
+        kept = f"{shlex.quote(data)} --method {method_name}{''.join(set_)}"
+        print(f"Kept: unseen fit {kept} --out FILE")
         saved = f"Saved the model, fitted on all {y.size:,} rows: {out}"
-        say(saved if out else "Nothing was saved; --out FILE saves the model.")
-    if found.finished:
-        remove(checkpoint)
+        print(saved if out else "Nothing was saved; --out FILE saves the model.")
+    if checkpoint is not None and found.finished:
+        checkpoints.remove(checkpoint)
     elif checkpoint is not None and not json:
-        say(f"With a larger --budget the same command resumes from {checkpoint}.")
-
-
-def _check_choices(protocol: str, strategy: str | None) -> None:
-    """Said by the names of the options, and before the data are read."""
-    if protocol not in PROTOCOLS:
-        raise InputError(f"--protocol must be one of {listed(PROTOCOLS)}, not {protocol!r}")
-    if strategy is not None and strategy not in STRATEGIES:
-        raise InputError(f"--strategy must be one of {listed(STRATEGIES)}, not {strategy!r}")
+        print(f"With a larger --budget the same command resumes from {checkpoint}.")
 
 
 def _facts(found: Tuning) -> dict[str, Any]:
@@ -132,24 +119,20 @@ def _trial(t: Trial) -> dict[str, Any]:
     return facts | {"seconds": t.seconds, "splits": t.n_splits, "error": t.error}
 
 
-def _show_best(found: Tuning, name: str) -> None:
+def _show_best(found: Tuning, method_name: str) -> None:
     """The best settings and the default side by side."""
     best = found.trials[:_SHOWN]
     columns = {str(k): trial for k, trial in enumerate(best, start=1)} | {"default": found.default}
-    rows = [
-        [parameter, *(_text(t.parameters.get(parameter, "")) for t in columns.values())]
-        for parameter in sorted({name for trial in found.trials for name in trial.parameters})
-    ]
+    tried = [plain(trial.parameters) for trial in columns.values()]
+    names = sorted({name for trial in found.trials for name in trial.parameters})
+    rows = [[name, *(chosen.get(name, "") for chosen in tried)] for name in names]
     results = zip(*map(_cells, columns.values()), strict=True)
     measures = (found.scoring, "sd", "splits", "seconds")
     rows += [[what, *cells] for what, cells in zip(measures, results, strict=True)]
-    title = f"{name}: best {len(best)} of {len(found.trials)} settings on held-out seen classes"
+    title = (
+        f"{method_name}: best {len(best)} of {len(found.trials)} settings on held-out seen classes"
+    )
     show(title, ["place", *columns], rows)
-
-
-def _text(value: Any) -> Any:
-    """A value as `--set` takes it, a part by the name of its class."""
-    return type(value).__name__ if isinstance(value, Composite) else value
 
 
 def _cells(trial: Trial) -> list[str]:
@@ -185,8 +168,3 @@ def _compared(found: Tuning) -> str:
         line += f": {100 * gain:+.1f} ± {100 * error:.1f} points (standard error)"
     beaten = "is kept, as it is not" if kept_default else "is given up, as it is"
     return f"{line}; the default {beaten} beaten by two standard errors."
-
-
-def _options(chosen: dict[str, Any]) -> str:
-    """Parameters as options of 'unseen fit'."""
-    return "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in plain(chosen).items())

@@ -9,6 +9,9 @@ from typing import Any
 from unseen.errors import require
 
 STYLES = ("-", "--", "-.", ":")
+_DPI = {"png": 130, "jpeg": 110, "svg": 150}
+# What an SVG file would tell of its making.
+_UNNAMED = ("Creator", "Date", "Format", "Type")
 MARKERS = ("o", "^", "s", "X", "D", "v", "P", "*")
 
 
@@ -45,7 +48,6 @@ DARK = Look(
     "#ff6b6b",
     ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#e8eaed"),
 )
-LOOKS = (LIGHT, DARK)
 
 
 def new_figure(width: float, height: float, look: Look = LIGHT, layout: str = "constrained") -> Any:
@@ -97,30 +99,13 @@ def text_width(names: Any, size: float, most: int = 30) -> float:
     return 0.0085 * size * max((len(plain(name, most)) for name in names), default=0)
 
 
-def svg(figure: Any) -> str:
-    """A figure as an <svg> element; text stays text, and the same figure gives the same bytes."""
+def encoded(figure: Any, kind: str) -> bytes:
+    """A figure as a file: "png"; "jpeg", small where it holds photographs; or "svg", as an element
+    in which text stays text. The same figure gives the same bytes."""
     matplotlib = require("matplotlib", "report", "drawing a figure")
-    buffer = io.StringIO()
+    buffer = io.BytesIO()
+    named = {"png": {"Software": "unseen"}, "svg": dict.fromkeys(_UNNAMED)}
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "unseen"}):
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=nothing, dpi=150)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-# The name of the maker in a PNG file.
-MAKER = "unseen"
-
-
-def png(figure: Any) -> bytes:
-    """A figure as the bytes of a PNG file."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130, metadata={"Software": MAKER})
-    return buffer.getvalue()
-
-
-def jpeg(figure: Any) -> bytes:
-    """A figure as the bytes of a JPEG file, small where it holds photographs."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="jpeg", dpi=110)
-    return buffer.getvalue()
+        figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=named.get(kind))
+    content = buffer.getvalue()
+    return content[content.index(b"<svg") :] if kind == "svg" else content

@@ -12,11 +12,10 @@ import numpy as np
 from unseen import __version__
 from unseen.apps.report import figures
 from unseen.apps.report import page as html
-from unseen.apps.report.measure import Measurements, Subject, measure
+from unseen.apps.report.measure import Measurements, measure
 from unseen.apps.report.model_page import retrieval
 from unseen.apps.report.page import Table, percent
-from unseen.apps.report.pictures import RowPictures
-from unseen.apps.report.publish import publish, write
+from unseen.apps.report.publish import publish, write_page
 from unseen.apps.report.results import class_table
 from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
 from unseen.datasets.digits import draw_segments
@@ -97,7 +96,7 @@ def run_demo() -> DemoResult:
         scores = [_fitted(name, other).score(*other.unseen_set()) for other in others]
         rows.append(DemoRow(name, result, float(np.mean(scores)), float(np.std(scores)), seconds))
     best = max(rows, key=lambda row: row.mean_over_splits).method
-    return DemoResult(tuple(rows), measure([Subject(best, models[best])], data, tsne_rows=0))
+    return DemoResult(tuple(rows), measure({best: models[best]}, data, tsne_rows=0))
 
 
 def _fitted(name: str, data: ZeroShotDataset) -> ZeroShotClassifier:
@@ -107,9 +106,8 @@ def _fitted(name: str, data: ZeroShotDataset) -> ZeroShotClassifier:
 
 def write_demo(result: DemoResult, folder: Path) -> Path:
     """Write the page, which holds all it shows, and its figures as files."""
-    text = html.page("unseen: digits nobody trained on", _body(result, folder / "figures"))
-    write(folder / "index.html", text.encode())
-    return folder / "index.html"
+    title, body = "unseen: digits nobody trained on", _body(result, folder / "figures")
+    return write_page(folder / "index.html", title, body)
 
 
 def _body(result: DemoResult, folder: Path) -> str:
@@ -132,7 +130,7 @@ def _body(result: DemoResult, folder: Path) -> str:
         html.paragraph(says),
         html.section("What the model knows of each digit", _description_table(data)),
         result.recognition()._replace(notes=[caveat]).html(),
-        html.section("Retrieval", retrieval(found, RowPictures(data), _TOP, folder, lit)),
+        html.section("Retrieval", retrieval(found, _TOP, folder, lit)),
         result.retrieval().html(),
         publish(figures.precision_recall(found), folder),
         html.section("Repeat it", *repeat),

@@ -11,7 +11,7 @@ import numpy as np
 from unseen import metrics
 from unseen.apps import plots
 from unseen.apps.report.measure import Measured, Measurements
-from unseen.apps.report.pictures import RowPictures
+from unseen.apps.report.pictures import has_pictures, row_picture
 from unseen.apps.report.publish import Shown
 from unseen.errors import counted
 from unseen.estimators.jlse import JLSE
@@ -106,7 +106,7 @@ def seen_unseen(found: Measurements) -> Shown | None:
 
 def objectives(found: Measurements) -> Iterator[Shown]:
     for k, method in enumerate(found.methods, start=1):
-        history = np.asarray(getattr(method.subject.model, "history_", []))
+        history = np.asarray(getattr(method.model, "history_", []))
         if history.size == 0 or not np.isfinite(history).all():
             continue
         if history.ndim == 2 and history.shape[1] != len(plots.PARTS):
@@ -119,19 +119,19 @@ def objectives(found: Measurements) -> Iterator[Shown]:
 
 def explained(found: Measurements) -> Measured | None:
     """The first model whose latent links can be shown."""
-    methods = (m for m in found.methods if isinstance(m.subject.model, JLSE))
+    methods = (m for m in found.methods if isinstance(m.model, JLSE))
     return next(methods, None)
 
 
-def latent_links(found: Measurements, name: str, pictures: RowPictures) -> Shown:
+def latent_links(found: Measurements, name: str, number: int) -> Shown:
     """The links between a class and the row that fits it best."""
     method = explained(found)
     assert method is not None
-    assert isinstance(method.subject.model, JLSE)
+    assert isinstance(method.model, JLSE)
     X, _ = found.data.unseen_set()
     row = int(np.argmax(method.scores[:, found.names.tolist().index(name)]))
     rows = np.asarray(found.data.unseen_rows)
-    links = plots.latent_links(method.subject.model, X, row, name)
+    links = plots.latent_links(method.model, X, row, name)
     source = tuple(found.titles.get(atom, atom) for atom in links.source)
     links = replace(links, name=found.titles[links.name], source=source)
     row_name = f"row {rows[row]}: {found.titles[found.y[row]]}"
@@ -142,21 +142,22 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> Shown
         "lines what a pair of atoms adds to the similarity: blue for the class, orange against "
         f"it. All links together add {links.total:+.2f}, those drawn {links.terms.sum():+.2f}."
     )
-    examples = [[pictures.array(r) for r in rows[atom].tolist()] for atom in links.examples]
-    shown = (links, examples if pictures.any else None, pictures.array(rows[row]), row_name)
+    examples = None
+    if has_pictures(found.data):
+        examples = [[row_picture(found.data, r) for r in rows[atom]] for atom in links.examples]
+    shown = (links, examples, row_picture(found.data, rows[row]), row_name)
+    place = "latent-links" if number == 1 else f"latent-links-{number}"
     alt = f"latent links between {links.name} and a row"
-    return Shown("latent-links", alt, caption, partial(plots.links_figure, *shown))
+    return Shown(place, alt, caption, partial(plots.links_figure, *shown))
 
 
-def gallery(
-    found: Measurements, pictures: RowPictures, top: int, descriptions: Mapping[str, np.ndarray]
-) -> Shown:
+def gallery(found: Measurements, top: int, descriptions: Mapping[str, np.ndarray]) -> Shown:
     """Pictures of the best rows of each class, after that of its description if there is one."""
     strips = [
         plots.Strip(
             title,
             descriptions.get(title),
-            [pictures.array(r.row) for r in returned],
+            [row_picture(found.data, r.row) for r in returned],
             [r.right for r in returned],
         )
         for title, returned in found.retrieved(top).items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from unseen.datasets import ZeroShotDataset
@@ -10,27 +12,19 @@ from unseen.errors import require
 _SIDE = 128
 
 
-class RowPictures:
-    """The picture of each row of a data set that has one; each file is read once."""
-
-    def __init__(self, data: ZeroShotDataset) -> None:
-        self._images, self._paths = data.images, data.image_paths
-        self._read: dict[int, np.ndarray | None] = {}
-
-    @property
-    def any(self) -> bool:
-        return self._images is not None or self._paths is not None
-
-    def array(self, row: int) -> np.ndarray | None:
-        """The picture for a figure: grey, with dark ink on white, or coloured; None without."""
-        if self._images is not None:
-            return np.asarray(self._images[row])
-        if row not in self._read:
-            path = "" if self._paths is None else str(self._paths[row])
-            self._read[row] = _small(path) if path else None
-        return self._read[row]
+def has_pictures(data: ZeroShotDataset) -> bool:
+    return data.images is not None or data.image_paths is not None
 
 
+def row_picture(data: ZeroShotDataset, row: int) -> np.ndarray | None:
+    """The picture for a figure: grey, with dark ink on white, or coloured; None without."""
+    if data.images is not None:
+        return np.asarray(data.images[row])
+    path = "" if data.image_paths is None else str(data.image_paths[row])
+    return _small(path) if path else None
+
+
+@lru_cache(maxsize=1000)
 def _small(path: str) -> np.ndarray | None:
     """A picture file, made small; None if it cannot be read, as a report is worth having without.
 
