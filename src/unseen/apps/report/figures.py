@@ -113,7 +113,7 @@ def objectives(found: Measurements) -> Iterator[Shown]:
             continue
         parts = "the objective J and its parts" if history.ndim == 2 else "the objective"
         caption = f"{method.label}: {parts}, from the start through the rounds of training."
-        draw = partial(plots.objective_figure, history, plots.PARTS)
+        draw = partial(plots.objective_figure, history)
         yield Shown(f"objective-{k}", f"training objective of {method.label}", caption, draw)
 
 
