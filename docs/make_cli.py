@@ -31,7 +31,7 @@ does not exist is an error that gives the nearest one. This is `digits.toml`, us
 
 ## Completion in a shell
 
-`unseen --install-completion` lets the shell complete commands, options, methods and data sets.
+`unseen --install-completion` lets the shell complete commands and options.
 """
 CONFIG = """data = "digits"
 

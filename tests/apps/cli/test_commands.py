@@ -57,12 +57,14 @@ def test_methods_and_datasets_are_listed() -> None:
     told = run_unseen("methods", "ESZSL").out
     assert "in units of the trace of X'X" in told
     assert re.search(r"^row_penalty = 0.001  \[.*0\.01\]$", told, re.MULTILINE)
-    assert "\nrow_scaler__center : take off the mean of the training rows" in told
+    assert "\nrow_scaler: RowScaler, its parameters as row_scaler__NAME\n" in told
+    assert "\ncenter : take off the mean of the training rows" in told
     assert "\nrow_scaler = RowScaler\n  row_scaler__center = True\n" in told
     assert list(run_unseen("methods", "ale", "--json").json) == ["ale"]
     for name, facts in methods.items():
         described = run_unseen("methods", name).out.partition("Defaults, and")[0]
-        missing = [p for p in facts["parameters"] if not re.search(rf"\b{p}\b", described)]
+        own = [p.rpartition("__")[2] for p in facts["parameters"]]
+        missing = [p for p in own if not re.search(rf"\b{p}\b", described)]
         assert missing == [], name
     assert_one_sentence(run_unseen("methods", "esz"), "nearest name: 'eszsl'")
     found = run_unseen("datasets", "--json").json

@@ -25,6 +25,7 @@ from unseen.datasets import open_dataset
 from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier, method
 from unseen.evaluation.protocols import evaluate
+from unseen.evaluation.tuning.run import TrainingData
 from unseen.storage import checkpoint
 from unseen.support.parameters import changed_parameters, plain_parameters, without
 
@@ -120,9 +121,9 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
     """
     data = opened(job)
     X, y = data.training_set()
-    chosen, seconds = tuned_parameters(
-        job.labels, job.tuning, X, y, data.classes, job.trial, job.budget or None, state
-    )
+    training = TrainingData.of(X, y, data.classes)
+    limits = (job.trial, job.budget or None, state)
+    chosen, seconds = tuned_parameters(job.labels, job.tuning, training, *limits)
     split = "random" if job.random_classes else data.split
     facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
     fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}

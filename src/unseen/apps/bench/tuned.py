@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from unseen.apps.bench.variants import NUMERALS, PAIRWISE, table_rows
-from unseen.classes import ClassTable
 from unseen.classes.splits import ClassHoldout
 from unseen.estimators import JLSE, METHODS
 from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, choose, tune
@@ -19,7 +16,6 @@ from unseen.evaluation.tuning.search import Search
 from unseen.evaluation.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
 from unseen.support.parameters import built
 
-TUNING = ("default", "holdout", "paper")
 _PROTOCOLS = {"holdout": "default", "paper": "paper"}
 # Of the search that all variants share: settings, each fitted without and with rounds of
 # Algorithm 2, and splits, on which each of these is scored.
@@ -37,9 +33,7 @@ class Chosen(NamedTuple):
 def tuned_parameters(
     labels: Sequence[str],
     tuning: str,
-    X: np.ndarray,
-    y: np.ndarray,
-    classes: ClassTable,
+    training: TrainingData,
     seed: int,
     budget: float | None = None,
     checkpoint: Path | None = None,
@@ -53,12 +47,12 @@ def tuned_parameters(
     """
     if tuning == "default":
         return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
+    limits = {"random_state": seed, "budget": budget}
     if all(label in table_rows() for label in labels):
-        training = TrainingData.of(X, y, classes)
-        return _tuned_variants(labels, tuning, training, seed, budget, checkpoint)
+        return _tuned_variants(labels, tuning, training, limits, checkpoint)
     (label,) = labels
-    search = {"random_state": seed, "budget": budget, "checkpoint": checkpoint}
-    found = tune(METHODS[label](), X, y, classes, protocol=_PROTOCOLS[tuning], **search)
+    limits |= {"protocol": _PROTOCOLS[tuning], "checkpoint": checkpoint}
+    found = tune(METHODS[label](), *training, **limits)
     return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
@@ -66,23 +60,16 @@ def _tuned_variants(
     labels: Sequence[str],
     tuning: str,
     training: TrainingData,
-    seed: int,
-    budget: float | None,
+    limits: dict[str, Any],
     checkpoint: Path | None,
 ) -> Chosen:
     """One search for all variants, as they share their fits; each keeps its default or takes the
     best setting of its own."""
     scored_by = {label: _scored_by(label, tuning) for label in labels}
     scored = list(dict.fromkeys(scored_by.values()))
-    search = Search(
-        JLSE(),
-        _settings_of_variants(scored, seed),
-        scoring=SCORINGS[0],
-        strategy="grid",
-        budget=budget,
-        random_state=seed,
-        n_defaults=len(scored),
-    )
+    seed, settings = limits["random_state"], _settings_of_variants(scored, limits["random_state"])
+    whole = {"scoring": SCORINGS[0], "strategy": "grid", "n_defaults": len(scored)}
+    search = Search(JLSE(), settings, **whole, **limits)
     cv = ClassHoldout(PROTOCOLS[_PROTOCOLS[tuning]].n_classes, _N_SPLITS, seed)
     search_on(training, search, cv, checkpoint=checkpoint)
     best = {}

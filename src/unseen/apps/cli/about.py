@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import shlex
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.options import Folder, Json, method_names
+from unseen.apps.cli.options import Folder, Json
 from unseen.apps.cli.output import show, show_json, working
 from unseen.apps.cli.paths import check_pages_out
 from unseen.datasets import examine, open_dataset
@@ -78,12 +76,7 @@ def check(
 
 def methods(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="[NAME]",
-            help="One of them, to be described in full.",
-            autocompletion=method_names,
-        ),
+        str, typer.Argument(metavar="[NAME]", help="One of them, to be described in full.")
     ] = "",
     json: Json = False,
 ) -> None:
@@ -116,12 +109,12 @@ def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
     print(inspect.getdoc(kind) or "")
     for base in kind.__mro__[1:-1]:  # parameters that are documented where they are shared
-        if text := _parameters_of([base]):
-            print(text)
+        if text := _parameters_of(base):
+            print(f"\nParameters\n----------\n{text}", end="")
     for name, part in kind._parts.items():
         for choice in part.classes:
-            print(f"\n{name}: {choice.__name__}")
-            print(_nested(name, _parameters_of(choice.__mro__)))
+            print(f"\n{name}: {choice.__name__}, its parameters as {name}__NAME")
+            print(*map(_parameters_of, choice.__mro__), sep="", end="")
     print("\nDefaults, and in brackets what 'unseen tune' tries:")
     grid = kind.default_grid()
     for name, value in plain_parameters(kind()).items():
@@ -131,19 +124,7 @@ def _describe(kind: type[ZeroShotClassifier]) -> None:
         print(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
 
 
-def _nested(part: str, text: str) -> str:
-    """The parameters of a part, by the names they have in the method."""
-    _, _, lines = text.partition("---\n")
-    return re.sub(
-        r"^\w+(, \w+)* :",
-        lambda names: re.sub(r"\w+", lambda name: f"{part}__{name[0]}", names[0]),
-        lines,
-        flags=re.MULTILINE,
-    )
-
-
-def _parameters_of(kinds: Iterable[type[Any]]) -> str:
-    """The parameters as the first of some classes documents them."""
-    texts = (inspect.cleandoc(kind.__doc__ or "") for kind in kinds)
-    parts = (text.partition("\nParameters\n") for text in texts)
-    return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")
+def _parameters_of(kind: type[Any]) -> str:
+    """The parameters that a class itself documents."""
+    _, _, parameters = inspect.cleandoc(kind.__doc__ or "").partition("\nParameters\n----------\n")
+    return parameters.partition("\n\n")[0] + "\n" if parameters else ""

@@ -32,7 +32,6 @@ def bench(
             "-m",
             help="A method, repeatable; 'variants' are the paper's (i) to (viii), 'algorithm-3' "
             "is Algorithm 3 with both decisions. Without it, every method that is installed.",
-            autocompletion=options.method_names,
         ),
     ] = None,
     trials: options.Trials = 3,
@@ -74,7 +73,8 @@ def bench(
     jobs = plan(names, methods or available(), trials, **shared)
     log = _log(names, out)
     before = log.records(_keys(jobs))
-    with paths.telling_how_to_resume(log.path), progress(len(jobs), quiet=json) as advance:
+    advance = progress(len(jobs), quiet=json)
+    with paths.telling_how_to_resume(log.path):
         failed = run(jobs, log, lambda job, done: advance(_described(job), done))
     records = log.records(_keys(job for job in jobs if job not in failed))
     made = tables.all_tables(records)
@@ -133,8 +133,8 @@ def sweep(
     tried = tuple(each[parameter] for each in given)
     chosen = planned(Sweep(method_name, parameter, tried, fixed, split, trials, on))
     log = _log(data, out)
-    total = len(data) * trials * len(chosen.values)
-    with paths.telling_how_to_resume(log.path), progress(total, quiet=json) as advance:
+    advance = progress(len(data) * trials * len(chosen.values), quiet=json)
+    with paths.telling_how_to_resume(log.path):
         records = run_sweep(chosen, data, log, advance)
     table = sweep_table(chosen, records)
     picture = publish(sweep_shown(chosen, records), out)

@@ -21,19 +21,17 @@ def datasets(json: Json = False) -> None:
     embedded = {name: make() for name, make in EMBEDDED.items()}
     published = {entry.name: _published(entry) for entry in entries()}
     if json:
-        show_json(
-            {name: d.facts() | {"notes": d.notes} for name, d in embedded.items()} | published
-        )
+        facts = {name: data.facts() | {"notes": data.notes} for name, data in embedded.items()}
+        show_json(facts | published)
         return
-    show(
-        "Embedded data sets",
-        ["name", "rows", "features", "attributes", "seen/unseen classes", "what"],
-        [
-            [name, f["rows"], f["features"], f["attributes"], _classes(f), d.notes[0]]
-            for name, d in embedded.items()
-            for f in [d.facts()]
-        ],
-    )
+    rows = []
+    for name, data in embedded.items():
+        facts = data.facts()
+        numbers = [facts[what] for what in ("rows", "features", "attributes")]
+        classes = f"{facts['seen classes']} / {facts['unseen classes']}"
+        rows.append([name, *numbers, classes, data.notes[0]])
+    columns = ["name", "rows", "features", "attributes", "seen/unseen classes", "what"]
+    show("Embedded data sets", columns, rows)
     show(
         f"Published data sets, looked for in {data_folder()}",
         ["name", "rows; attributes; seen / unseen classes in the paper", "features here"],
@@ -52,20 +50,15 @@ def datasets(json: Json = False) -> None:
 def _published(entry: Entry) -> dict[str, Any]:
     """All that is known of a published data set, and where its features are."""
     benchmark = entry.benchmark
-    known = {
-        "what": benchmark.what,
-        "paper": None if benchmark.paper is None else benchmark.paper._asdict(),
-        "home": benchmark.home,
-        "get": benchmark.get,
-        "path": None if entry.path is None else str(entry.path),
-        "features": None,
-    }
-    if entry.path is None:
-        return known
+    known: dict[str, Any] = {"what": benchmark.what, "home": benchmark.home, "get": benchmark.get}
+    known["paper"] = None if benchmark.paper is None else benchmark.paper._asdict()
+    known |= {"path": None if entry.path is None else str(entry.path), "features": None}
     try:
-        return known | {"features": str(feature_file(entry.path))}
+        if entry.path is not None:
+            known["features"] = str(feature_file(entry.path))
     except (InputError, ImportError) as error:
-        return known | {"problem": str(error)}
+        known["problem"] = str(error)
+    return known
 
 
 def _paper(row: dict[str, Any] | None) -> str:
@@ -79,7 +72,3 @@ def _here(known: dict[str, Any]) -> str:
     if known["features"] is None:
         return "cannot be read, see below" if "problem" in known else "absent"
     return Path(known["features"]).relative_to(data_folder()).as_posix()
-
-
-def _classes(facts: dict[str, int]) -> str:
-    return f"{facts['seen classes']} / {facts['unseen classes']}"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -78,20 +77,13 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    """Which of its steps a command is at: a bar on standard error for a person, one line per step
-    in a log, nothing where a program reads."""
-    console, start = Console(stderr=True), time.perf_counter()
+def progress(total: int, quiet: bool) -> Callable[[str, int], None]:
+    """A function that says on standard error which of its steps a command is at."""
+    start = time.perf_counter()
 
     def line(what: str, done: int) -> None:
-        seconds = time.perf_counter() - start
-        sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
+        if not quiet:
+            seconds = time.perf_counter() - start
+            sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
 
-    if quiet or not console.is_terminal:
-        yield (lambda what, done: None) if quiet else line
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
+    return line

@@ -75,12 +75,11 @@ def report(
     models = {labels[file]: model for file, model, _ in opened}
     top = min(top, dataset.unseen_rows.size) or top
     total, steps = len(models) * (2 if tsne_rows else 1) + SECTIONS, count()
-    with progress(total, quiet=json) as advance:
-        tell = lambda what: advance(what, min(next(steps), total - 1))  # noqa: E731
-        found = measure(models, dataset, tsne_rows, tell)
-        files = {label: file for file, label in labels.items()}
-        command = paths.command_line()
-        page = write_model_report(found, out, command, explain or [], top, tell, files)
+    advance = progress(total, quiet=json)
+    tell = lambda what: advance(what, min(next(steps), total - 1))  # noqa: E731
+    found = measure(models, dataset, tsne_rows, tell)
+    files = {label: file for file, label in labels.items()}
+    page = write_model_report(found, out, paths.command_line(), explain or [], top, tell, files)
     results = {m.label: m.evaluation for m in found.methods}
     if not json:
         show(*results_table(dataset.name, results))

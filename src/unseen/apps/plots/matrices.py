@@ -68,7 +68,7 @@ def confusion_figure(confusion: ConfusionMatrix, look: Look = LIGHT) -> Any:
 
     Few classes have their numbers in the cells.
     """
-    names, shares = confusion.names.tolist(), 100 * normalize(confusion.values, "l1")
+    names, shares = confusion.names.tolist(), 100 * np.asarray(normalize(confusion.values, "l1"))
     n, few = len(names), len(names) <= _FEW
     side = max(2.2, 0.42 * n) if few else max(4.5, 0.135 * n)
     room = text_width(names, _size(n)) + 0.45
