@@ -104,17 +104,13 @@ def evaluate(
 
 
 def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
-    """Plain parameters from NAME=VALUE; a part is named by its class, or given as a table."""
+    """Plain parameters from NAME=VALUE; a part is named by its class."""
     given: dict[str, Any] = {}
     for setting in settings or []:
         name, equals, text = setting.partition("=")
         if not equals:
             raise InputError(f"--set {setting}: write NAME=VALUE")
-        value = _literal(text)
-        if name in kind._parts and isinstance(value, dict):
-            given |= {f"{name}__{k}": v for k, v in value.items()}
-        else:
-            given[name] = value
+        given[name] = _literal(text)
     built(kind, given)._check_parameters()
     return given
 
