@@ -12,8 +12,8 @@ import pytest
 from tests.common.birds import make_folder
 from unseen import ESZSL, JLSE, InputError, evaluate, read_dataset
 from unseen.apps.bench.jobs import Job, opened, plan
+from unseen.apps.bench.paper import NUMERALS, PAIRWISE
 from unseen.apps.bench.run import run_job
-from unseen.apps.bench.variants import NUMERALS, PAIRWISE
 from unseen.support.parameters import built
 
 

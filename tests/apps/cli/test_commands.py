@@ -19,8 +19,7 @@ import unseen
 from tests.common.birds import SEEN, UNSEEN, write_classes
 from tests.common.command import BY_ESZSL, Outcome, assert_one_sentence, run_unseen
 from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
-from unseen.apps.cli import COMMANDS, command, main
-from unseen.apps.cli import tune as tune_command
+from unseen.apps.cli import COMMANDS, command, main, models
 from unseen.apps.cli.output import show, show_json
 from unseen.rows import RowScaler
 from unseen.support.parameters import plain_parameters
@@ -87,7 +86,7 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tune_command, "open_data", interrupted)
+    monkeypatch.setattr(models, "open_data", interrupted)
     assert run_unseen("tune", "digits").code == 130
 
 

@@ -34,7 +34,7 @@ def test_tuning_saves_the_best_model(folder: Path, tmp_path: Path, expected: Any
 @pytest.mark.parametrize("row_penalty", [1e-3, 1e12], ids=["good", "bad"])
 def test_the_default_stands_beside_the_winner(folder: Path, row_penalty: float) -> None:
     """It is kept unless it is clearly beaten; the command that is told makes what was kept."""
-    from unseen.apps.cli import tune as command
+    from unseen.apps.cli import models as command
 
     data = unseen.read_dataset(folder)
     grid = {"row_penalty": [1e-3, 1e12]}

@@ -24,7 +24,7 @@ from tests.common.html import Page, assert_loads_nothing
 from unseen import ESZSL, make_zero_shot
 from unseen.apps.report.measure import labels_of, measure, readable
 from unseen.apps.report.model_page import SECTIONS, write_model_report
-from unseen.apps.report.pictures import row_picture
+from unseen.apps.report.publish import row_picture
 
 SMALL = ["--set", "n_target_atoms=6", "--set", "training__max_iter=4"]
 BOTH = ("confusion", "latent-links", "objective-1", "precision-recall", "similarity", "tsne")

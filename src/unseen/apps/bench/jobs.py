@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import unseen
-from unseen.apps.bench.variants import GROUPS
+from unseen.apps.bench.paper import GROUPS
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
@@ -79,7 +79,14 @@ def opened(job: Job) -> ZeroShotDataset:
     """
     data = open_dataset(job.data, job.split or None)
     if job.random_classes:
-        data = data.with_unseen(_drawn(data, job.random_classes, job.trial))
+        names = np.unique(data.y)
+        if not 2 <= job.random_classes <= names.size - 2:
+            raise InputError(
+                f"{job.random_classes} random unseen classes cannot be drawn: {data.name} has rows "
+                f"of {names.size} classes, of which at least 2 must stay on each side"
+            )
+        rng = np.random.default_rng(job.trial)
+        data = data.with_unseen(rng.choice(names, job.random_classes, replace=False))
     if not job.generalized:
         data = replace(data, test_rows=np.empty(0, dtype=np.intp))
     elif not data.seen_test_rows.size:
@@ -87,17 +94,6 @@ def opened(job: Job) -> ZeroShotDataset:
         data = replace(data, test_rows=np.concatenate(fifths))
     data.unseen_set()
     return data
-
-
-def _drawn(data: ZeroShotDataset, number: int, trial: int) -> np.ndarray:
-    """Classes with rows, drawn at random to be unseen."""
-    names = np.unique(data.y)
-    if not 2 <= number <= names.size - 2:
-        raise InputError(
-            f"{number} random unseen classes cannot be drawn: {data.name} has rows of "
-            f"{names.size} classes, of which at least 2 must stay on each side"
-        )
-    return np.random.default_rng(trial).choice(names, number, replace=False)
 
 
 def seeded(

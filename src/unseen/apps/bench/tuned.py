@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from unseen.apps.bench.variants import NUMERALS, PAIRWISE, table_rows
+from unseen.apps.bench.paper import NUMERALS, PAIRWISE, table_rows
 from unseen.classes.splits import ClassHoldout
 from unseen.estimators import JLSE, METHODS
 from unseen.evaluation.tuning import PROTOCOLS, SCORINGS, choose, tune
@@ -23,13 +23,6 @@ _N_SETTINGS = 25
 _N_SPLITS = 3
 
 
-class Chosen(NamedTuple):
-    """Parameters by the name of the method, and the seconds that the search for them took."""
-
-    parameters: dict[str, dict[str, Any]]
-    seconds: float
-
-
 def tuned_parameters(
     labels: Sequence[str],
     tuning: str,
@@ -37,8 +30,8 @@ def tuned_parameters(
     seed: int,
     budget: float | None = None,
     checkpoint: Path | None = None,
-) -> Chosen:
-    """Parameters for each method, chosen without the unseen classes.
+) -> tuple[dict[str, dict[str, Any]], float]:
+    """Parameters for each method, chosen without the unseen classes, and the seconds it took.
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; the defaults are kept unless a setting beats them clearly. After
@@ -46,14 +39,14 @@ def tuned_parameters(
     `checkpoint`. `labels` are those of variants, or one method.
     """
     if tuning == "default":
-        return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
+        return ({label: table_rows().get(label, {}) for label in labels}, 0.0)
     limits = {"random_state": seed, "budget": budget}
     if all(label in table_rows() for label in labels):
         return _tuned_variants(labels, tuning, training, limits, checkpoint)
     (label,) = labels
     limits |= {"protocol": _PROTOCOLS[tuning], "checkpoint": checkpoint}
     found = tune(METHODS[label](), *training, **limits)
-    return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
+    return ({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
 def _tuned_variants(
@@ -62,7 +55,7 @@ def _tuned_variants(
     training: TrainingData,
     limits: dict[str, Any],
     checkpoint: Path | None,
-) -> Chosen:
+) -> tuple[dict[str, dict[str, Any]], float]:
     """One search for all variants, as they share their fits; each keeps its default or takes the
     best setting of its own."""
     scored_by = {label: _scored_by(label, tuning) for label in labels}
@@ -77,7 +70,7 @@ def _tuned_variants(
         own = search.trials[k :: len(scored)]
         choice = choose([own[i] for i in best_first(own, range(len(own)))], own[0])
         best[label] = {} if choice.kept_default else choice.kept.parameters
-    return Chosen({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
+    return ({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
 
 
 def _scored_by(label: str, tuning: str) -> str:

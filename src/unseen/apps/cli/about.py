@@ -1,4 +1,4 @@
-"""Commands that show and explain: demo, check, methods."""
+"""Commands that show and explain: demo, check, methods, datasets."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import typer
 from unseen.apps.cli.options import Folder, Json
 from unseen.apps.cli.output import show, show_json, working
 from unseen.apps.cli.paths import check_pages_out
-from unseen.datasets import examine, open_dataset
+from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
+from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.datasets.folder import Findings
+from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
 from unseen.support.parameters import plain_parameters
@@ -49,10 +51,8 @@ def check(
     """
     with working(f"reading {data}"):
         # What does not exist is a data set known by its name, or an error that says so.
-        findings = Findings()
-        if os.path.exists(data):
-            findings = examine(data)
-        else:
+        findings = examine(data) if os.path.exists(data) else Findings()
+        if not os.path.exists(data):
             findings.add(open_dataset(data))
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
@@ -128,3 +128,59 @@ def _parameters_of(kind: type[Any]) -> str:
     """The parameters that a class itself documents."""
     _, _, parameters = inspect.cleandoc(kind.__doc__ or "").partition("\nParameters\n----------\n")
     return parameters.partition("\n\n")[0] + "\n" if parameters else ""
+
+
+def datasets(json: Json = False) -> None:
+    """List data sets: embedded ones, published ones and where to get them.
+
+    Published data are looked for in the folder that UNSEEN_DATA names, else in ~/.cache/unseen.
+    Their features are not read.
+    """
+    embedded = {name: make() for name, make in EMBEDDED.items()}
+    published = {entry.name: _published(entry) for entry in entries()}
+    if json:
+        facts = {name: data.facts() | {"notes": data.notes} for name, data in embedded.items()}
+        show_json(facts | published)
+        return
+    rows = []
+    for name, data in embedded.items():
+        facts = data.facts()
+        numbers = [facts[what] for what in ("rows", "features", "attributes")]
+        classes = f"{facts['seen classes']} / {facts['unseen classes']}"
+        rows.append([name, *numbers, classes, data.notes[0]])
+    columns = ["name", "rows", "features", "attributes", "seen/unseen classes", "what"]
+    show("Embedded data sets", columns, rows)
+    columns = ["name", "rows; attributes; seen / unseen classes in the paper", "features here"]
+    rows = [[name, _paper(known["paper"]), known["here"]] for name, known in published.items()]
+    show(f"Published data sets, looked for in {data_folder()}", columns, rows)
+    for name, known in published.items():
+        if "problem" in known:
+            print(f"{name}: {known['problem']}")
+    print("Where to get them (docs/datasets.md says which files go where):")
+    for benchmark in CATALOGUE:
+        print(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
+    print(f"  For all with a home page: {CATALOGUE[0].get}")
+    print("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")
+
+
+def _published(entry: Entry) -> dict[str, Any]:
+    """All that is known of a published data set, and where its features are."""
+    benchmark, path = entry.benchmark, entry.path
+    known: dict[str, Any] = {"what": benchmark.what, "home": benchmark.home, "get": benchmark.get}
+    known["paper"] = None if benchmark.paper is None else benchmark.paper._asdict()
+    known |= {"path": path, "features": None, "here": "absent"}
+    try:
+        if path is not None:
+            features = feature_file(path)
+            here = features.relative_to(data_folder()).as_posix()
+            known |= {"features": features, "here": here}
+    except (InputError, ImportError) as error:
+        known |= {"problem": str(error), "here": "cannot be read, see below"}
+    return known
+
+
+def _paper(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "-"
+    described = f"{row['attributes']} {row['values']}"
+    return f"{row['instances']:,}; {described}; {row['seen']} / {row['unseen']}"

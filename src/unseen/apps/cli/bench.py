@@ -1,25 +1,31 @@
-"""Commands that measure methods on data sets: bench and sweep."""
+"""Commands that measure methods on data sets and write pages of it: bench, sweep, report."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from unseen.apps.bench import tables
 from unseen.apps.bench.jobs import Job, plan
 from unseen.apps.bench.log import Log
+from unseen.apps.bench.page import write_run_report
 from unseen.apps.bench.run import run
 from unseen.apps.bench.sweep import Sweep, planned, run_sweep, sweep_shown, sweep_table
 from unseen.apps.cli import options, paths
 from unseen.apps.cli.models import parameters
 from unseen.apps.cli.output import progress, show, show_json
+from unseen.apps.report.measure import labels_of, measure
+from unseen.apps.report.model_page import SECTIONS, write_model_report
 from unseen.apps.report.publish import publish
-from unseen.datasets import CATALOGUE, check_exists
+from unseen.apps.report.results import results_table
+from unseen.datasets import CATALOGUE, ZeroShotDataset, check_exists
 from unseen.datasets.catalogue import entries, has_features
-from unseen.errors import InputError, listed
+from unseen.errors import InputError, listed, require
 from unseen.estimators import available, method
 
 
@@ -36,7 +42,8 @@ def bench(
     ] = None,
     trials: options.Trials = 3,
     tuning: Annotated[
-        Literal["default", "holdout", "paper"], typer.Option(help="How parameters are chosen.")
+        Literal["default", "holdout", "paper"],
+        typer.Option(help="How parameters are chosen: default, holdout or paper."),
     ] = "default",
     budget: options.Budget = None,
     split: options.Split = "",
@@ -72,7 +79,6 @@ def bench(
     shared |= {"generalized": generalized, "random_classes": random_classes}
     jobs = plan(names, methods or available(), trials, **shared)
     log = _log(names, out)
-    before = log.records(_keys(jobs))
     advance = progress(len(jobs), quiet=json)
     with paths.telling_how_to_resume(log.path):
         failed = run(jobs, log, lambda job, done: advance(_described(job), done))
@@ -85,8 +91,6 @@ def bench(
         for table in made:
             show(*table)
             print()
-        if n_known := sum(any(record is known for known in before) for record in records):
-            print(f"{n_known} of {len(_keys(jobs))} results were in {log.path} already.")
         print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
     if failed:
         job, reason = next(iter(failed.items()))
@@ -115,7 +119,8 @@ def sweep(
     set_: options.Set = None,
     trials: options.Trials = 3,
     on: Annotated[
-        Literal["held-out", "unseen"], typer.Option(help="Classes to measure on.")
+        Literal["held-out", "unseen"],
+        typer.Option(help="Classes to measure on: held-out or unseen."),
     ] = "held-out",
     split: options.Split = "",
     out: options.Results = Path("sweep-results"),
@@ -148,23 +153,108 @@ def sweep(
 
 def _of_the_paper(quiet: bool) -> list[str]:
     """The data sets of the paper that are on this machine; those that are not are named."""
-    present, missing = [], []
-    for benchmark in CATALOGUE:
-        if benchmark.paper is None:
-            continue
-        here = [e.name for e in entries() if e.benchmark is benchmark and has_features(e)]
-        present += here
-        if not here:
-            missing.append(benchmark.name)
-    if missing and not quiet:
-        print(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
-    if not present:
+    here = {benchmark.name: [] for benchmark in CATALOGUE if benchmark.paper is not None}
+    for entry in entries():
+        if entry.benchmark.paper is not None and has_features(entry):
+            here[entry.benchmark.name].append(entry.name)
+    missing = [name for name, found in here.items() if not found]
+    if len(missing) == len(here):
         raise InputError(
             "none of the paper's data sets is on this machine; 'unseen datasets' says "
             "where to get them, UNSEEN_DATA where they lie"
         )
-    return present
+    if missing and not quiet:
+        print(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
+    return [name for found in here.values() for name in found]
 
 
 def _described(job: Job) -> str:
     return f"{job.data}, {job.method}, trial {job.trial + 1}"
+
+
+def report(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|RUN",
+            help="A model file, or a folder that 'unseen bench' or 'unseen sweep' wrote.",
+        ),
+    ],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The data set, with a model file.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option("--against", help="Another model to show beside the first; repeatable."),
+    ] = None,
+    out: options.Folder = Path("report"),
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS", help="Draw the latent links of this class; repeatable."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, max=20, help="Rows shown of each class.")] = 5,
+    tsne_rows: Annotated[
+        int, typer.Option(min=0, help="Rows that t-SNE places at most; 0 leaves it out.")
+    ] = 1500,
+    split: options.Split = "",
+    json: options.Json = False,
+) -> None:
+    """Write a page of a model on a data set, or of a benchmark.
+
+    The page holds all it shows; the figures are beside it as files too.
+
+    Example: unseen report birds.unseen birds/ --against other.unseen --out birds-report
+    """
+    require("matplotlib", "report", "a report")
+    paths.check_pages_out(out / "index.html")
+    if os.path.isdir(source):
+        if data is not None or against or explain:
+            raise InputError(
+                f"{source} is a folder of results, which takes no data set nor options of models; "
+                "to report on a model give its file first"
+            )
+        _deliver(write_run_report(source, out), json)
+        return
+    if data is None:
+        raise InputError(
+            f"name the data set to test {source} on, as in 'unseen report {source} DATA'; a "
+            "report without one is of a folder that 'unseen bench' wrote"
+        )
+    opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
+    dataset = _with_common_columns(paths.open_data(data, split), opened)
+    labels = labels_of({file: model for file, model, _ in opened})
+    models = {labels[file]: model for file, model, _ in opened}
+    top = min(top, dataset.unseen_rows.size) or top
+    total, steps = len(models) * (2 if tsne_rows else 1) + SECTIONS, count()
+    advance = progress(total, quiet=json)
+    tell = lambda what: advance(what, min(next(steps), total - 1))  # noqa: E731
+    found = measure(models, dataset, tsne_rows, tell)
+    files = {label: file for file, label in labels.items()}
+    page = write_model_report(found, out, paths.command_line(), explain or [], top, tell, files)
+    results = {m.label: m.evaluation for m in found.methods}
+    if not json:
+        show(*results_table(dataset.name, results))
+    _deliver(page, json, results={label: e.as_dict() for label, e in results.items()})
+
+
+def _deliver(page: Path, json: bool, **facts: Any) -> None:
+    """Say where the page and its figures are."""
+    folder = page.parent / "figures"
+    figures = sorted(str(path) for path in folder.glob("*"))
+    if json:
+        show_json({"page": str(page), "files": figures, **facts})
+    else:
+        print(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
+
+
+def _with_common_columns(dataset: ZeroShotDataset, opened: Sequence[Any]) -> ZeroShotDataset:
+    """The data with the columns of the models (file, model, names of columns), which must agree."""
+    (first, _, names), alike = opened[0], dataset
+    for file, model, columns in opened:
+        if dataset.feature_names is not None and columns != names:
+            raise InputError(
+                f"{file} was trained on other columns, or another order, than {first}: report on "
+                "one at a time"
+            )
+        alike = paths.with_columns(dataset, model, columns)
+    return alike

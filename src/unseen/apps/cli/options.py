@@ -37,6 +37,9 @@ Budget = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help=_BU
 Trials = Annotated[int, typer.Option(min=1, help="How many times each method is run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program, not tables.")]
 NewClasses = Annotated[Path | None, typer.Option("--classes", help=_CLASSES)]
+Table = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write the whole result to this .csv file.")
+]
 Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 Results = Annotated[
     Path, typer.Option("--out", "-o", help="Folder of the results; a run there is resumed.")

@@ -34,7 +34,8 @@ def show(
     for column, numeric in zip(columns, page.numeric_columns(len(columns), rows), strict=True):
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+        # Plain text: a class name may hold what rich takes for markup.
+        table.add_row(*(Text(f"{v:,}" if type(v) is int else str(v)) for v in row))
     console = Console(width=_WIDTH)
     # Not as the table's own title, which would be wrapped to the width of a narrow table.
     console.print(Text(title, "bold"))
@@ -43,27 +44,14 @@ def show(
         print(text)
 
 
-def _cell(value: Any) -> Text:
-    """Plain text: a class name may hold what rich takes for markup."""
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    return Text(f"{value:,}" if is_count else str(value))
-
-
 def show_json(value: Any) -> None:
-    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+    """Print a value as JSON, in which NaN, which it does not have, is null."""
+    text = json.dumps(value, default=_plain)
+    print(json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2))
 
 
 def _plain(value: Any) -> Any:
-    """The value in the types of JSON, which has no NaN."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if isinstance(value, (bool, int, str, type(None))) else str(value)
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import typer
 
 from unseen import files
 from unseen.apps.cli import paths
-from unseen.apps.cli.options import Features, Json, Model, NewClasses
+from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, show, show_json, working
 from unseen.classes import ClassTable
 from unseen.datasets import open_dataset
@@ -33,9 +33,7 @@ _SHOWN = 20
 def predict(
     model_file: Model,
     features: Features,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write all predictions to this .csv file.")
-    ] = None,
+    out: Table = None,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to name for a row.")] = 1,
     candidates: Annotated[
         str,
@@ -85,9 +83,7 @@ def retrieve(
     features: Features,
     name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the ranking to this .csv file.")
-    ] = None,
+    out: Table = None,
     classes: NewClasses = None,
     against: Annotated[
         str,
@@ -159,14 +155,12 @@ def _show_reasons(title: str, found: Explanation) -> None:
     parts = [f"{found.match:+.3f}", f"{found.score - found.match:+.3f}"]
     numbers = [f"{found.similarity:.3f}", f"{found.score:.3f}", *parts]
     show(title, ["with class", *columns], [[found.name, *numbers]])
-    show(
-        "Attributes that speak for it (+) and against it (-)",
-        ["attribute", "the class has", "support"],
-        [
-            [a.attribute, "more than most" if a.is_above else "less than most", f"{a.support:+.3f}"]
-            for a in found.attributes
-        ],
-    )
+    attributes = [
+        [a.attribute, f"{'more' if a.is_above else 'less'} than most", f"{a.support:+.3f}"]
+        for a in found.attributes
+    ]
+    columns = ["attribute", "the class has", "support"]
+    show("Attributes that speak for it (+) and against it (-)", columns, attributes)
     atoms = [[a.source_atom, f"{a.contribution:+.3f}"] for a in found.atoms]
     show("Known classes that the evidence comes through", ["source atom", "adds"], atoms)
     links = [[a.source_atom, str(a.target_atom), f"{a.contribution:+.3f}"] for a in found.links]

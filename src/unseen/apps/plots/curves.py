@@ -11,7 +11,6 @@ from unseen.apps.plots.canvas import LIGHT, Look, legend, line_look, new_figure,
 from unseen.errors import InputError, listed
 from unseen.evaluation.protocols import PairEvaluation
 from unseen.metrics import (
-    GeneralizedAccuracy,
     PrecisionRecallCurve,
     SeenUnseenCurve,
     precision_recall_curve,
@@ -73,13 +72,13 @@ def _step(axes: Any, curve: PrecisionRecallCurve, **style: Any) -> None:
 
 def seen_unseen_figure(
     curves: Mapping[str, SeenUnseenCurve],
-    chosen: Mapping[str, GeneralizedAccuracy],
+    chosen: Mapping[str, Any],
     look: Look = LIGHT,
 ) -> Any:
     """Accuracy on seen against unseen classes when they compete, one line per method.
 
     A line runs over all numbers that could be subtracted from the scores of seen classes; the area
-    under it is AUSUC. The mark is where the method stands as it is.
+    under it is AUSUC. The mark is where the method stands as it is, by what `chosen` has of it.
     """
     figure = new_figure(4.6, 4.2, look)
     axes = figure.add_subplot(

@@ -11,7 +11,7 @@ import numpy as np
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain
 from unseen.apps.plots.gallery import draw_picture
 from unseen.errors import InputError
-from unseen.estimators.jlse import JLSE
+from unseen.estimators import JLSE, ZeroShotClassifier
 
 _GAP = 0.62
 
@@ -37,7 +37,7 @@ class LatentLinks:
 
 
 def latent_links(
-    model: JLSE, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
+    model: ZeroShotClassifier, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
 ) -> LatentLinks:
     """Σ_kl z_s[k] W[k, l] z_t[l] of class `name` and row `row` of X, its `top` atoms on each side.
 

@@ -129,11 +129,8 @@ def write_demo(result: DemoResult, out: Path) -> Path:
 def _description_table(data: ZeroShotDataset) -> str:
     table = data.classes
     segments = [a.removesuffix(" on") for a in table.attributes or () if a.endswith(" on")]
-    rows = [
-        [
-            f"{name} (unseen)" if name in data.unseen else name,
-            *("on" if bit else "-" for bit in vector[: len(segments)]),
-        ]
-        for name, vector in zip(table.names.tolist(), table.vectors, strict=True)
-    ]
+    rows = []
+    for name, vector in zip(table.names.tolist(), table.vectors, strict=True):
+        marked = f"{name} (unseen)" if name in data.unseen else name
+        rows.append([marked, *("on" if bit else "-" for bit in vector[: len(segments)])])
     return html.table(["digit", *segments], rows)

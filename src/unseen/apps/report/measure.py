@@ -92,15 +92,6 @@ class Measurements:
             ]
         return found
 
-    def similarities(self) -> dict[str, np.ndarray]:
-        """Cosines between the shown classes: of descriptions, of mean codes of rows."""
-        vectors = self.data.classes.select(self.names[self.order]).vectors
-        found = {"class table": cosine_similarities(vectors)}
-        for method in self.methods:
-            means = [method.codes[self.y == name].mean(axis=0) for name in self.names[self.order]]
-            found[f"{method.label}: rows"] = cosine_similarities(np.array(means))
-        return found
-
     def confusions(self, most: int = 10) -> list[tuple[str, str, int, float]]:
         """The most frequent confusions of the first model: true, named, rows, share of rows."""
         named = self.names[self.main.scores.argmax(axis=1)]

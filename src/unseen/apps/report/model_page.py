@@ -14,9 +14,8 @@ from unseen.apps.report import figures
 from unseen.apps.report import page as html
 from unseen.apps.report.measure import Measured, Measurements
 from unseen.apps.report.page import percent
-from unseen.apps.report.pictures import has_pictures
 from unseen.apps.report.provenance import made_with, provenance
-from unseen.apps.report.publish import Shown, publish, write_page
+from unseen.apps.report.publish import Shown, has_pictures, publish, write_page
 from unseen.apps.report.results import class_table, results_table
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed, nearest
@@ -45,13 +44,14 @@ def write_model_report(
     model_files : the files that models were read from, by their labels.
     """
     _check_names(found, explain)
+    results = {m.label: m.evaluation for m in found.methods}
     figure = partial(publish, folder=folder / "figures")
     sections: dict[str, Callable[[], str]] = {
-        "Results": lambda: _results(found),
+        "Results": lambda: html.table(*results_table("", results)[1:3]),
         "Retrieval": lambda: retrieval(found, top, folder / "figures"),
         "Precision and recall": lambda: figure(figures.precision_recall(found)),
         "Confusions": lambda: figure(figures.confusion(found)) + _confusions(found),
-        "By class": lambda: _by_class(found),
+        "By class": lambda: _by_class(class_table(results, found.titles)),
         "Embeddings": lambda: figure(figures.tsne(found)),
         "Similarity of classes": lambda: figure(figures.similarity(found)),
         "Seen and unseen classes": lambda: figure(figures.seen_unseen(found)),
@@ -67,8 +67,7 @@ def write_model_report(
         if content := make():
             parts[title] = content
     body = [html.contents(list(parts)), *starmap(html.section, parts.items())]
-    labels = " against ".join(m.label for m in found.methods)
-    title = f"{labels} on {found.data.name}"
+    title = f"{' against '.join(results)} on {found.data.name}"
     return write_page(folder / "index.html", title, "\n".join(body))
 
 
@@ -84,11 +83,6 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         raise InputError(
             "latent links can be shown of JLSE and KernelJLSE alone; give a model of one of these"
         )
-
-
-def _results(found: Measurements) -> str:
-    table = results_table("", {m.label: m.evaluation for m in found.methods})
-    return html.table(table.columns, table.rows)
 
 
 def retrieval(
@@ -126,8 +120,7 @@ def _confusions(found: Measurements) -> str:
     return html.paragraph("The most frequent confusions:") + table if frequent else ""
 
 
-def _by_class(found: Measurements) -> str:
-    made = class_table({m.label: m.evaluation for m in found.methods}, found.titles)
+def _by_class(made: html.Table) -> str:
     table = html.table(made.columns, made.rows)
     return table if len(made.rows) <= _FEW else html.details(f"All {len(made.rows)} classes", table)
 
@@ -137,7 +130,8 @@ def _links(found: Measurements, explain: Sequence[str]) -> list[Shown]:
     if method is None:
         return []
     best = max(method.evaluation.by_class, key=lambda c: c.average_precision).name
-    return [figures.latent_links(found, name, k) for k, name in enumerate(explain or [best], 1)]
+    chosen = enumerate(explain or [best], start=1)
+    return [figures.latent_links(found, method, name, k) for k, name in chosen]
 
 
 def _parameters(method: Measured) -> str:

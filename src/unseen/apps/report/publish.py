@@ -1,15 +1,22 @@
-"""Figures on their way to a page: drawn light and dark, written as files, inlined."""
+"""Figures and pictures on their way to a page: drawn light and dark, written as files, inlined."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from unseen.apps.plots.canvas import DARK, LIGHT, Look, encoded
 from unseen.apps.report import page
+from unseen.datasets import ZeroShotDataset
+from unseen.errors import require
 from unseen.files import writing
+
+_SIDE = 128
 
 
 class Shown(NamedTuple):
@@ -53,3 +60,34 @@ def write_page(path: Path, title: str, body: str) -> Path:
 def write(path: Path, content: bytes) -> None:
     with writing(path) as temporary:
         temporary.write_bytes(content)
+
+
+def has_pictures(data: ZeroShotDataset) -> bool:
+    return data.images is not None or data.image_paths is not None
+
+
+def row_picture(data: ZeroShotDataset, row: int) -> np.ndarray | None:
+    """The picture for a figure: grey, with dark ink on white, or coloured; None without."""
+    if data.images is not None:
+        return np.asarray(data.images[row])
+    path = "" if data.image_paths is None else str(data.image_paths[row])
+    return _small(path) if path else None
+
+
+@lru_cache(maxsize=1000)
+def _small(path: str) -> np.ndarray | None:
+    """A picture file, made small; None if it cannot be read, as a report is worth having without.
+
+    A file that says it is larger than 50 million pixels is left alone.
+    """
+    pictures = require("PIL.Image", "report", "showing pictures")
+    try:
+        with pictures.open(path) as file:
+            if file.width * file.height > 50_000_000:
+                return None
+            file.draft("RGB", (2 * _SIDE, 2 * _SIDE))
+            picture = file.convert("RGB")
+    except (OSError, ValueError, SyntaxError):
+        return None
+    picture.thumbnail((_SIDE, _SIDE))
+    return np.asarray(picture)
