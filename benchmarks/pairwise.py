@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.data import load
 from unseen import JLSE, KernelJLSE, make_zero_shot
-from unseen.apps.bench.memory import with_peak
+from unseen.apps.bench.run import with_peak
 from unseen.apps.cli.output import show
 from unseen.inference.pairwise import Algorithm3
 from unseen.model.objective import Lambdas

@@ -27,7 +27,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.data import load
 from unseen import ESZSL, JLSE, KernelJLSE, make_zero_shot
-from unseen.apps.bench.memory import with_peak
+from unseen.apps.bench.run import with_peak
 from unseen.apps.cli.output import show
 from unseen.estimators import ZeroShotClassifier
 from unseen.inference.pairwise import Algorithm3

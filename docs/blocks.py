@@ -88,7 +88,7 @@ def empty_folder() -> Iterator[None]:
         chdir(folder),
         patch.dict(os.environ, kept, clear=True),
         patch("unseen.datasets.catalogue.data_folder", **nowhere),
-        patch("unseen.apps.cli.datasets.data_folder", **nowhere),
+        patch("unseen.apps.cli.about.data_folder", **nowhere),
     ):
         yield
 

@@ -6,16 +6,15 @@ import pytest
 from matplotlib.figure import Figure
 
 from unseen.apps.bench import run
-from unseen.apps.plots.canvas import png
+from unseen.apps.plots.canvas import encoded
 from unseen.apps.report import publish
 
 
 @pytest.fixture
 def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures of a page are composed, and blank files stand for their drawings."""
-    blank = png(Figure((0.1, 0.1)))
-    monkeypatch.setattr(publish, "png", lambda figure: blank)
-    monkeypatch.setattr(publish, "svg", lambda figure: "<svg/>")
+    blank = encoded(Figure((0.1, 0.1)), "png")
+    monkeypatch.setattr(publish, "encoded", lambda figure, kind: blank)
 
 
 @pytest.fixture

@@ -180,13 +180,11 @@ def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Pa
         (["bench"], "name a data set"),
         (["bench", "digits", "nosuch"], "nosuch does not exist; the data sets that come with"),
         (["bench", "digits", "-m", "nope"], "no method 'nope'"),
-        (["bench", "digits", "--tuning", "nope"], "tuning must be one of"),
         (["sweep", "n_target_atoms"], "name a data set"),
         (["sweep", "nope", "digits"], "no parameter 'nope'"),
         (["sweep", "row_penalty", "digits", "-m", "eszsl", "--values", "0.1,abc"], "row_penalty"),
         (["sweep", "constant_feature", "digits"], "say which values of constant_feature"),
         (["sweep", "max_iter", "digits"], "no parameter 'max_iter', but 'training__max_iter'"),
-        (["sweep", "training__max_iter", "digits", "--on", "test"], "a sweep is on"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

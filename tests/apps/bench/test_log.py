@@ -18,8 +18,8 @@ def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
         {"key": "b", "value": None},
         {"key": "a", "value": 1.5},
     ]
-    assert "a" in again
-    assert "c" not in again
+    assert again.records(["a"])
+    assert not again.records(["c"])
 
 
 def test_a_file_cut_off_anywhere_keeps_its_whole_lines(tmp_path: Path) -> None:

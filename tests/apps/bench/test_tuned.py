@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from unseen import JLSE, make_zero_shot
+from unseen import JLSE, ZeroShotDataset, make_zero_shot
 from unseen.apps.bench import tuned
+from unseen.apps.bench.paper import LABELS, NUMERALS, table_rows
 from unseen.apps.bench.tuned import tuned_parameters
-from unseen.apps.bench.variants import LABELS, NUMERALS, table_rows
+from unseen.evaluation.tuning.run import TrainingData
 from unseen.support.parameters import built, plain
+
+
+def training_of(data: ZeroShotDataset) -> TrainingData:
+    return TrainingData.of(*data.training_set(), data.classes)
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +26,9 @@ def data() -> Any:
 
 
 def test_default_parameters_are_none_but_the_variants_own(data: Any) -> None:
-    X, y = data.training_set()
-    assert tuned_parameters(["eszsl"], "default", X, y, data.classes, 0) == ({"eszsl": {}}, 0.0)
+    assert tuned_parameters(["eszsl"], "default", training_of(data), 0) == ({"eszsl": {}}, 0.0)
     variants = {label: table_rows()[label] for label in NUMERALS}
-    assert tuned_parameters(NUMERALS, "default", X, y, data.classes, 0) == (variants, 0.0)
+    assert tuned_parameters(NUMERALS, "default", training_of(data), 0) == (variants, 0.0)
 
 
 @pytest.mark.parametrize("tuning", ["holdout", "paper"])
@@ -31,8 +36,7 @@ def test_each_variant_keeps_what_makes_it_one(
     data: Any, tuning: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tuned, "_N_SETTINGS", 3)
-    X, y = data.training_set()
-    found, seconds = tuned_parameters(LABELS, tuning, X, y, data.classes, 0)
+    found, seconds = tuned_parameters(LABELS, tuning, training_of(data), 0)
     assert seconds > 0
     assert list(found) == list(LABELS)
     for label, parameters in found.items():
@@ -56,11 +60,10 @@ def test_variants_share_the_fits_of_one_search() -> None:
 def test_a_variant_takes_what_beats_its_default(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The choice of each is that of a search of its own among the same settings."""
     monkeypatch.setattr(tuned, "_N_SETTINGS", 4)
-    X, y = data.training_set()
     labels = ["(i)", "(viii)"]
-    both = tuned_parameters(labels, "holdout", X, y, data.classes, 1).parameters
+    both = tuned_parameters(labels, "holdout", training_of(data), 1)[0]
     for label in labels:
-        alone = tuned_parameters([label], "holdout", X, y, data.classes, 1).parameters
+        alone = tuned_parameters([label], "holdout", training_of(data), 1)[0]
         assert alone[label] == both[label]
 
 
@@ -78,19 +81,17 @@ def test_descriptions_of_unseen_classes_have_no_say(
     data: Any, label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tuned, "_N_SETTINGS", 4)
-    X, y = data.training_set()
     vectors = np.array(data.classes.vectors)
     is_unseen = np.isin(data.classes.names, data.unseen)
     vectors[is_unseen] = np.random.default_rng(0).standard_normal(vectors[is_unseen].shape)
     other = type(data.classes)(data.classes.names, vectors)
-    first = tuned_parameters([label], "holdout", X, y, data.classes, 0)
-    again = tuned_parameters([label], "holdout", X, y, other, 0)
-    assert first.parameters == again.parameters
+    first = tuned_parameters([label], "holdout", training_of(data), 0)
+    again = tuned_parameters([label], "holdout", training_of(replace(data, classes=other)), 0)
+    assert first[0] == again[0]
 
 
 def test_a_spent_budget_leaves_the_defaults(data: Any) -> None:
-    X, y = data.training_set()
-    found = tuned_parameters(["ale"], "holdout", X, y, data.classes, 0, budget=1e-9)
-    assert found.parameters == {"ale": {}}
-    found = tuned_parameters(NUMERALS, "holdout", X, y, data.classes, 0, budget=1e-9)
-    assert found.parameters == {x: table_rows()[x] for x in NUMERALS}
+    found = tuned_parameters(["ale"], "holdout", training_of(data), 0, budget=1e-9)
+    assert found[0] == {"ale": {}}
+    found = tuned_parameters(NUMERALS, "holdout", training_of(data), 0, budget=1e-9)
+    assert found[0] == {x: table_rows()[x] for x in NUMERALS}

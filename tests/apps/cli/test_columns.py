@@ -80,7 +80,7 @@ def test_a_model_without_names_of_columns_says_so(
     frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(12)])
     frame.to_csv(tmp_path / "new.csv", index=False)
     found = run_unseen("predict", model_file, tmp_path / "new.csv", "--json")
-    assert found.err.startswith("Note: the model has no names of columns; those of the file are")
+    assert found.err.startswith("Note: the model has no column names; the columns of the file are")
     data = shutil.copytree(folder, tmp_path / "birds")
     os.remove(data / "features.npy")
     frame.to_csv(data / "features.csv", index=False)

@@ -19,8 +19,7 @@ import unseen
 from tests.common.birds import SEEN, UNSEEN, write_classes
 from tests.common.command import BY_ESZSL, Outcome, assert_one_sentence, run_unseen
 from unseen import ESZSL, ClassTable, evaluate, load_digits_zero_shot, make_zero_shot
-from unseen.apps.cli import COMMANDS, command, main
-from unseen.apps.cli import tune as tune_command
+from unseen.apps.cli import COMMANDS, command, main, models
 from unseen.apps.cli.output import show, show_json
 from unseen.rows import RowScaler
 from unseen.support.parameters import plain_parameters
@@ -57,12 +56,14 @@ def test_methods_and_datasets_are_listed() -> None:
     told = run_unseen("methods", "ESZSL").out
     assert "in units of the trace of X'X" in told
     assert re.search(r"^row_penalty = 0.001  \[.*0\.01\]$", told, re.MULTILINE)
-    assert "\nrow_scaler__center : take off the mean of the training rows" in told
+    assert "\nrow_scaler: RowScaler, its parameters as row_scaler__NAME\n" in told
+    assert "\ncenter : take off the mean of the training rows" in told
     assert "\nrow_scaler = RowScaler\n  row_scaler__center = True\n" in told
     assert list(run_unseen("methods", "ale", "--json").json) == ["ale"]
     for name, facts in methods.items():
         described = run_unseen("methods", name).out.partition("Defaults, and")[0]
-        missing = [p for p in facts["parameters"] if not re.search(rf"\b{p}\b", described)]
+        own = [p.rpartition("__")[2] for p in facts["parameters"]]
+        missing = [p for p in own if not re.search(rf"\b{p}\b", described)]
         assert missing == [], name
     assert_one_sentence(run_unseen("methods", "esz"), "nearest name: 'eszsl'")
     found = run_unseen("datasets", "--json").json
@@ -85,7 +86,7 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tune_command, "open_data", interrupted)
+    monkeypatch.setattr(models, "open_data", interrupted)
     assert run_unseen("tune", "digits").code == 130
 
 
@@ -231,13 +232,13 @@ def test_parameters_are_set(folder: Path, tmp_path: Path) -> None:
     ("setting", "sentence"),
     [
         ("row_penalty=-1", "row_penalty must be a positive number, not -1"),
-        ("row_penalty=abc", "row_penalty takes a number such as 0.001, not 'abc'"),
-        ("row_penalty=", "row_penalty takes a number"),
-        ("row_penalty=[1]", "row_penalty takes a number"),
-        ("row_penalty=True", "row_penalty takes a number"),
-        ("row_penalty=1e999", "row_penalty takes a number"),
-        ("row_scaler__center=0", "row_scaler__center is True or False, not '0'"),
-        ("row_scaler__center=maybe", "row_scaler__center is True or False"),
+        ("row_penalty=abc", "row_penalty must be a positive number, not 'abc'"),
+        ("row_penalty=", "row_penalty must be a positive number"),
+        ("row_penalty=[1]", "row_penalty must be a positive number"),
+        ("row_penalty=True", "row_penalty must be a positive number"),
+        ("row_penalty=1e999", "row_penalty must be a positive number"),
+        ("row_scaler__center=0", "row_scaler: center must be True or False, not 0"),
+        ("row_scaler__center=maybe", "center must be True or False"),
         ("row_penalti=1", "nearest name: 'row_penalty'; it has"),
         ("row_scaler__centre=1", "nearest name: 'row_scaler__center'; it has"),
         ("center=1", "no parameter 'center', but 'class_scaler__center', 'row_scaler__center'; it"),

@@ -224,7 +224,7 @@ def test_predictions_that_cannot_be_made(
 
 def test_a_model_in_the_place_of_the_rows(folder: Path, model_file: Path) -> None:
     outcome = run_unseen("predict", folder / "features.npy", model_file)
-    assert_one_sentence(outcome, "is a model file and", "is none: the model comes first, then the")
+    assert_one_sentence(outcome, "is a model file and", "is not: the model comes first, then the")
 
 
 def test_a_cell_that_is_no_number_is_told_by_the_name_of_its_column(

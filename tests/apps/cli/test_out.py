@@ -61,7 +61,9 @@ def test_no_predictions_replace_data(folder: Path, model_file: Path, tmp_path: P
             for path in (data / "classes.csv", more):
                 arguments = [command, model_file, features, *options, "--classes", more]
                 outcome = run_unseen(*arguments, "--out", path)
-                assert_one_sentence(outcome, "there already and holds no predictions", str(path))
+                assert_one_sentence(
+                    outcome, "there already and is not a result of unseen", str(path)
+                )
     assert {path: path.read_bytes() for path in [*data.iterdir(), more]} == before
     for _ in range(2):
         written = run_unseen("predict", model_file, data, "--out", tmp_path / "predictions.csv")
@@ -81,26 +83,8 @@ def test_results_replace_results_alone(folder: Path, model_file: Path, tmp_path:
         out.write_text(text)
         for command in commands:
             outcome = run_unseen(*command, "--out", out)
-            assert_one_sentence(outcome, "there already and holds no predictions", str(out))
+            assert_one_sentence(outcome, "there already and is not a result of unseen", str(out))
         assert out.read_text() == text
-
-
-def test_a_table_that_is_read_stays_though_it_looks_like_a_result(
-    folder: Path, tmp_path: Path
-) -> None:
-    data = shutil.copytree(folder, tmp_path / "birds")
-    X = np.load(data / "features.npy")
-    (data / "features.npy").unlink()
-    names = ["row", *(f"f{k}" for k in range(9)), "class", "score"]
-    lines = [",".join(names), *(",".join(map(str, row)) for row in X.tolist())]
-    (data / "features.csv").write_text("\n".join(lines) + "\n")
-    (data / "classes.csv").rename(tmp_path / "table.csv")
-    read = (data / "features.csv").read_bytes()
-    shutil.copy(tmp_path / "table.csv", data / "classes.csv")
-    for features in (data, data / "features.csv"):
-        outcome = run_unseen("predict", tmp_path / "m", features, "-o", data / "features.csv")
-        assert_one_sentence(outcome, "there already and holds no predictions")
-    assert (data / "features.csv").read_bytes() == read
 
 
 @pytest.mark.usefixtures("blank_figures", "jobs_here")
@@ -118,7 +102,9 @@ def test_pages_replace_pages_of_the_library_alone(
         commands = [["bench", folder, *small], [*sweep, *small]]
     for command in commands:
         outcome = run_unseen(*command)
-        assert_one_sentence(outcome, f"{name}: the file is there already and was not written by")
+        assert_one_sentence(
+            outcome, f"{name}: the file is there already and is not a page of unseen"
+        )
     assert [path.name for path in tmp_path.iterdir()] == [name]
     (tmp_path / name).unlink()
     for _ in range(2):
@@ -130,7 +116,7 @@ def test_what_is_no_file_is_not_replaced(folder: Path, tmp_path: Path) -> None:
     outcome = run_unseen("fit", folder, *BY_ESZSL, "--out", tmp_path / "pipe.csv")
     assert_one_sentence(outcome, "there already and is not a model")
     outcome = run_unseen("predict", tmp_path / "m", folder, "--out", tmp_path / "pipe.csv")
-    assert_one_sentence(outcome, "there already and holds no predictions")
+    assert_one_sentence(outcome, "there already and is not a result of unseen")
     assert (tmp_path / "pipe.csv").is_fifo()
 
 

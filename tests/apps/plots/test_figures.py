@@ -15,9 +15,9 @@ from sklearn.metrics.pairwise import cosine_similarity
 from tests.common.small import small_jlse, small_kernel_jlse
 from unseen import JLSE, InputError, make_zero_shot, metrics
 from unseen.apps import plots
-from unseen.apps.plots.canvas import DARK, LIGHT, LOOKS, Look, line_look, mark_look, png, svg
+from unseen.apps.plots.canvas import DARK, LIGHT, Look, encoded, line_look, mark_look
 
-looks = pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+looks = pytest.mark.parametrize("look", [LIGHT, DARK], ids=["light", "dark"])
 cases = pytest.mark.parametrize(
     ("n_classes", "look"),
     [(5, LIGHT), (5, DARK), (50, LIGHT), pytest.param(50, DARK, marks=pytest.mark.slow)],
@@ -159,7 +159,6 @@ def test_similarity_matrices(n_classes: int, look: Look) -> None:
 
 def test_cosines_are_those_of_scikit_learn() -> None:
     V = rng().normal(size=(7, 4))
-    assert np.allclose(plots.cosine_similarities(V, center=False), cosine_similarity(V))
     assert np.allclose(plots.cosine_similarities(V), cosine_similarity(V - V.mean(axis=0)))
     assert np.isfinite(plots.cosine_similarities(np.ones((3, 2)))).all()
 
@@ -279,7 +278,6 @@ def test_latent_links(fitted: tuple[JLSE, Any], look: Look) -> None:
     X, y = data.unseen_set()
     links = plots.latent_links(model, X, 2, y[2], top=20)
     explained = model.explain(X[2], y[2], top=3)
-    assert links.bias == 0
     assert links.total == pytest.approx(explained.similarity, rel=1e-4, abs=1e-5)
     shown = links.terms.sum()
     assert shown == pytest.approx(links.total, rel=1e-4, abs=1e-5), "all atoms are shown"
@@ -320,9 +318,10 @@ def test_export_has_the_paper_of_the_look_and_text_as_text(look: Look) -> None:
     curves, precision = curves_of(names_of(5))
     curves, precision = {"A": curves}, {"A": precision}
     figure = plots.precision_recall_figure(curves, precision, look)
-    drawing = svg(figure)
-    assert drawing == svg(plots.precision_recall_figure(curves, precision, look))
+    drawing = encoded(figure, "svg").decode()
+    again = plots.precision_recall_figure(curves, precision, look)
+    assert drawing == encoded(again, "svg").decode()
     assert ">$x_<" in drawing, "a dollar is a dollar"
     assert "_hidden" in drawing
     assert look.paper in drawing
-    assert png(figure)[:8] == b"\x89PNG\r\n\x1a\n"
+    assert encoded(figure, "png")[:8] == b"\x89PNG\r\n\x1a\n"

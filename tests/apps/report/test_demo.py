@@ -90,7 +90,7 @@ def test_pictures_are_the_best_fits_in_order(shown: Demo) -> None:
     digits, found = load_digits_zero_shot(), shown.result.found
     X, _ = digits.unseen_set()
     for name, returned in found.retrieved(5).items():
-        scores = found.main.subject.model.similarities(X, [name])[:, 0]
+        scores = found.main.model.similarities(X, [name])[:, 0]
         best = digits.unseen_rows[np.argsort(-scores, kind="stable")[:5]].tolist()
         assert [r.row for r in returned] == best
         assert [r.right for r in returned] == (digits.y[best] == name).tolist()

@@ -22,9 +22,9 @@ from tests.common.birds import UNSEEN, make_folder, write_lines
 from tests.common.command import Outcome, assert_one_sentence, run_unseen
 from tests.common.html import Page, assert_loads_nothing
 from unseen import ESZSL, make_zero_shot
-from unseen.apps.report.measure import measure, readable, subjects_of
+from unseen.apps.report.measure import labels_of, measure, readable
 from unseen.apps.report.model_page import SECTIONS, write_model_report
-from unseen.apps.report.pictures import RowPictures
+from unseen.apps.report.publish import row_picture
 
 SMALL = ["--set", "n_target_atoms=6", "--set", "training__max_iter=4"]
 BOTH = ("confusion", "latent-links", "objective-1", "precision-recall", "similarity", "tsne")
@@ -111,19 +111,11 @@ def test_it_can_be_repeated(made: Made) -> None:
 
 
 @pytest.mark.usefixtures("blank_figures")
-def test_a_model_of_other_data_is_told_and_old_figures_go(made: Made, tmp_path: Path) -> None:
-    """The second report into a folder leaves of the first no figure, and the user's files alone."""
+def test_a_model_of_other_data_is_told(made: Made, tmp_path: Path) -> None:
     data = make_folder(tmp_path / "more birds")
     np.save(data / "features.npy", 2 * np.load(data / "features.npy"))
-    shutil.copytree(made.out, tmp_path / "out")
-    for name in ("mine.png", "mine-dark.png", "mine.svg"):
-        (tmp_path / "out" / "figures" / name).write_bytes(b"")
     args = ("report", made.models[1], data, "-o", tmp_path / "out", "--tsne-rows", 0, "--json")
     assert run_unseen(*args).code == 0
-    figures = sorted(path.name for path in (tmp_path / "out" / "figures").iterdir())
-    assert [name for name in figures if "mine" in name] == ["mine-dark.png", "mine.png", "mine.svg"]
-    left = {name.partition(".")[0].removesuffix("-dark") for name in figures}
-    assert left == {"confusion", "mine", "precision-recall", "similarity"}
     text = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert "was trained on other data than those of this page" in text
     assert "other data" not in made.text
@@ -173,24 +165,24 @@ def test_the_gallery_shows_the_pictures_of_the_rows(made: Made, tmp_path: Path) 
     for k in range(77):
         imsave(tmp_path / f"{k}.png", np.full((200, 100, 3), k / 77))
     (tmp_path / "60.png").write_bytes(b"not a picture")
-    write_lines(tmp_path / "list.txt", [f"{k}.png" if k != 61 else "" for k in range(77)])
+    data = shutil.copytree(made.data, tmp_path / "birds")
+    write_lines(data / "images.txt", [f"../{k}.png" if k != 61 else "" for k in range(77)])
     out = tmp_path / "out"
     done = run_unseen(
-        "report", made.models[0], made.data, "-o", out, "--images", tmp_path / "list.txt",
-        "--tsne-rows", 0, "--top", 7, "--explain", UNSEEN[1], "--explain", UNSEEN[2],
+        "report", made.models[0], data, "-o", out, "--tsne-rows", 0, "--top", 7,
+        "--explain", UNSEEN[1], "--explain", UNSEEN[2],
     )  # fmt: skip
     assert done.code == 0, done.err
     text = (out / "index.html").read_text("utf-8")
     assert_loads_nothing(text)
     (gallery,) = [a for tag, a in Page(text).tags if a.get("alt") == "the best fits of each class"]
     assert gallery["src"].startswith("data:image/jpeg")
-    paths = np.array([str(tmp_path / f"{k}.png") if k != 61 else "" for k in range(77)])
-    pictures = RowPictures(replace(unseen.read_dataset(made.data), image_paths=paths))
-    small = pictures.array(70)
+    birds = unseen.read_dataset(data)
+    small = row_picture(birds, 70)
     assert small is not None
     assert small.shape == (128, 64, 3)
     assert small.mean() == pytest.approx(255 * 70 / 77, abs=1)
-    assert pictures.array(60) is pictures.array(61) is None
+    assert row_picture(birds, 60) is row_picture(birds, 61) is None
     names = {p.name for p in (out / "figures").iterdir()}
     assert {"retrieval.png", "retrieval-dark.png", "latent-links.svg", "latent-links-2.svg"} < names
 
@@ -203,7 +195,7 @@ def test_seen_and_unseen_classes_and_many_classes(tmp_path: Path) -> None:
     data = make_zero_shot(8, 70, rows_per_class=6, n_features=12, n_attributes=6, n_factors=4)
     data = replace(data, test_rows=data.train_rows[::6])
     model = ESZSL().fit(*data.training_set(), classes=data.classes)
-    found = measure(subjects_of([("", model)]), data, tsne_rows=0)
+    found = measure({"ESZSL": model}, data, tsne_rows=0)
     assert (found.names.size, found.shown.size) == (70, 60)
     precision = [c.average_precision for c in found.main.evaluation.by_class]
     assert {int(np.argmax(precision)), int(np.argmin(precision))} <= set(found.shown.tolist())
@@ -221,7 +213,7 @@ def test_seen_and_unseen_classes_and_many_classes(tmp_path: Path) -> None:
 def test_the_sample_is_even_and_confusions_are_counted() -> None:
     data = make_zero_shot(6, 4, rows_per_class=30, n_features=12, n_attributes=6, n_factors=4)
     model = ESZSL().fit(*data.training_set(), classes=data.classes)
-    found = measure(subjects_of([("", model)]), data, tsne_rows=40)
+    found = measure({"ESZSL": model}, data, tsne_rows=40)
     labels = found.y[found.sample]
     assert np.unique(labels, return_counts=True)[1].tolist() == [10] * 4
     assert found.points["ESZSL"].shape == (40, 2)
@@ -237,10 +229,9 @@ def test_names_are_made_readable_where_they_stay_different() -> None:
 
 
 def test_two_models_of_one_method_keep_their_files() -> None:
-    subjects = subjects_of([("a", ESZSL()), ("b", ESZSL())])
-    assert [s.label for s in subjects] == ["ESZSL 1 (a)", "ESZSL 2 (b)"]
-    same = subjects_of([("a", ESZSL()), ("a", ESZSL())])
-    assert len({s.label for s in same}) == 2
+    labels = labels_of({"a": ESZSL(), "b": ESZSL()})
+    assert labels == {"a": "ESZSL 1 (a)", "b": "ESZSL 2 (b)"}
+    assert labels_of({"a": ESZSL()}) == {"a": "ESZSL"}
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,8 +294,6 @@ def test_without_matplotlib_the_extra_is_named(
         (["{data}"], ["holds no results.jsonl", "unseen bench"]),
         (["{empty}"], ["holds no results.jsonl"]),
         (["{empty}/nothing", "{data}"], ["does not exist"]),
-        (["{model}", "{data}", "--images", "{data}/unseen.txt"], ["3 lines", "77 rows"]),
-        (["{model}", "{data}", "--images", "{data}/labels.txt"], ["none of its pictures is there"]),
         (["{model}", "{data}", "--out", "{model}"], ["is not a folder"]),
     ],
 )  # fmt: skip

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import unseen
-from unseen.apps.bench.tuned import TUNING
-from unseen.apps.bench.variants import GROUPS
+from unseen.apps.bench.paper import GROUPS
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
@@ -26,7 +25,7 @@ class Job(NamedTuple):
     method : a name of `METHODS`; "variants" for the eight rows of the paper's table; or
         "algorithm-3" for Algorithm 3 with both decisions.
     trial : seed of the model, of the classes held out for tuning, and of random unseen classes.
-    tuning : how parameters are chosen, a word of `TUNING`.
+    tuning : how parameters are chosen, "default", "holdout" or "paper".
     budget : seconds after which the search for them begins no fit; 0 for no limit.
     generalized : let seen and unseen classes compete; rows of seen classes are kept for testing.
     random_classes : draw this many classes as unseen instead of those of the split; 0 for those.
@@ -65,10 +64,6 @@ def plan(data: Sequence[str], methods: Sequence[str], trials: int = 3, **shared:
             raise InputError(
                 f"no method {name!r}{nearest(name, known)}; there are {listed(known, len(known))}"
             )
-    if shared.get("tuning", "default") not in TUNING:
-        raise InputError(f"tuning must be one of {listed(TUNING)}, not {shared['tuning']!r}")
-    if trials < 1:
-        raise InputError(f"trials must be at least 1, not {trials}")
     return [
         Job(name, method=kind, trial=trial, **shared)
         for name in data
@@ -84,7 +79,14 @@ def opened(job: Job) -> ZeroShotDataset:
     """
     data = open_dataset(job.data, job.split or None)
     if job.random_classes:
-        data = data.with_unseen(_drawn(data, job.random_classes, job.trial))
+        names = np.unique(data.y)
+        if not 2 <= job.random_classes <= names.size - 2:
+            raise InputError(
+                f"{job.random_classes} random unseen classes cannot be drawn: {data.name} has rows "
+                f"of {names.size} classes, of which at least 2 must stay on each side"
+            )
+        rng = np.random.default_rng(job.trial)
+        data = data.with_unseen(rng.choice(names, job.random_classes, replace=False))
     if not job.generalized:
         data = replace(data, test_rows=np.empty(0, dtype=np.intp))
     elif not data.seen_test_rows.size:
@@ -92,17 +94,6 @@ def opened(job: Job) -> ZeroShotDataset:
         data = replace(data, test_rows=np.concatenate(fifths))
     data.unseen_set()
     return data
-
-
-def _drawn(data: ZeroShotDataset, number: int, trial: int) -> np.ndarray:
-    """Classes with rows, drawn at random to be unseen."""
-    names = np.unique(data.y)
-    if not 2 <= number <= names.size - 2:
-        raise InputError(
-            f"{number} random unseen classes cannot be drawn: {data.name} has rows of "
-            f"{names.size} classes, of which at least 2 must stay on each side"
-        )
-    return np.random.default_rng(trial).choice(names, number, replace=False)
 
 
 def seeded(

@@ -31,16 +31,13 @@ class Log:
         if whole < len(content):
             os.truncate(path, whole)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._records
-
     def holds(self, key: str, sources: dict[str, str] | None) -> bool:
         """Whether the result of a key is there, from data with these checksums."""
-        return key in self and self._records[key].get("sources", {}) == sources
+        return key in self._records and self._records[key].get("sources", {}) == sources
 
     def records(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """The records of these keys that are there, in their order."""
-        return [self._records[key] for key in keys if key in self]
+        return [self._records[key] for key in keys if key in self._records]
 
     def append(self, records: Sequence[dict[str, Any]]) -> None:
         """Add lines, all or none."""

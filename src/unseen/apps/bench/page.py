@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from unseen.apps.bench import tables
 from unseen.apps.bench.log import read_records
 from unseen.apps.bench.sweep import Sweep, sweep_shown, sweep_table
+from unseen.apps.bench.tables import Record
 from unseen.apps.report import page as html
 from unseen.apps.report.provenance import made_with
-from unseen.apps.report.publish import publish, replacing_figures, write
+from unseen.apps.report.publish import publish, write_page
 from unseen.errors import InputError, counted
-
-Record = dict[str, Any]
 
 
 def write_run_report(run: Path, folder: Path) -> Path:
@@ -28,20 +26,20 @@ def write_run_report(run: Path, folder: Path) -> Path:
     parts = [html.paragraph(says)]
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(_command(record), []).append(record)
-    with replacing_figures(folder / "figures"):
-        for number, group in enumerate(groups.values(), start=1):
-            if "parameter" in group[0]:
-                sweep = Sweep(*(group[0][field] for field in Sweep._fields))
-                shown = sweep_shown(sweep, group, f"sweep-{number}-{sweep.parameter}")
-                parts += [sweep_table(sweep, group).html(), publish(shown, folder / "figures")]
-            else:
-                parts += [table.html() for table in tables.all_tables(group)]
-                parts.append(_parameters(group))
+        # What all results of one command share.
+        fields = Sweep._fields if "parameter" in record else ("tuning", "budget", "random_classes")
+        shared = [*(record[field] for field in fields), record.get("generalized") is None]
+        groups.setdefault(json.dumps(shared), []).append(record)
+    for number, group in enumerate(groups.values(), start=1):
+        if "parameter" in group[0]:
+            sweep = Sweep(*(group[0][field] for field in Sweep._fields))
+            shown = sweep_shown(sweep, group, f"sweep-{number}-{sweep.parameter}")
+            parts += [sweep_table(sweep, group).html(), publish(shown, folder / "figures")]
+        else:
+            parts += [table.html() for table in tables.all_tables(group)]
+            parts.append(_parameters(group))
     parts.append(html.section("Data and machine", _provenance(records)))
-    text = html.page(f"Results in {run.name or run}", "\n".join(parts))
-    write(folder / "index.html", text.encode())
-    return folder / "index.html"
+    return write_page(folder / "index.html", f"Results in {run.name or run}", "\n".join(parts))
 
 
 def _records(run: Path) -> list[Record]:
@@ -71,13 +69,6 @@ def _of_latest_data(records: Sequence[Record]) -> list[Record]:
     for r in sorted(records, key=lambda r: r.get("time", "")):
         latest[r["data"], r.get("split", "")] = r
     return [r for r in records if r["sources"] == latest[r["data"], r.get("split", "")]["sources"]]
-
-
-def _command(record: Record) -> str:
-    """What all results of one command share."""
-    shared = ("tuning", "budget", "random_classes")
-    fields = Sweep._fields if "parameter" in record else shared
-    return json.dumps([*(record[f] for f in fields), record.get("generalized") is None])
 
 
 def _parameters(records: Sequence[Record]) -> str:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import gc
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 from unseen.apps.bench.jobs import Job, opened, seeded
 from unseen.apps.bench.log import Log
-from unseen.apps.bench.memory import with_peak
+from unseen.apps.bench.paper import LABELS
 from unseen.apps.bench.tuned import tuned_parameters
-from unseen.apps.bench.variants import LABELS
 from unseen.apps.report.provenance import provenance, sources
 from unseen.datasets import open_dataset
 from unseen.errors import InputError
 from unseen.estimators import ZeroShotClassifier, method
 from unseen.evaluation.protocols import evaluate
+from unseen.evaluation.tuning.run import TrainingData
 from unseen.storage import checkpoint
 from unseen.support.parameters import changed_parameters, plain_parameters, without
 
@@ -45,7 +48,7 @@ def run(
     for number, job in enumerate(jobs):
         keys = [job.key(label) for label in job.labels]
         state = log.path.parent / f"{keys[0]}.checkpoint"
-        known = all(key in log for key in keys)
+        known = len(log.records(keys)) == len(keys)
         if known and all(log.holds(key, present(job.data, job.split)) for key in keys):
             checkpoint.remove(state)
             continue
@@ -120,9 +123,9 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
     """
     data = opened(job)
     X, y = data.training_set()
-    chosen, seconds = tuned_parameters(
-        job.labels, job.tuning, X, y, data.classes, job.trial, job.budget or None, state
-    )
+    training = TrainingData.of(X, y, data.classes)
+    limits = (job.trial, job.budget or None, state)
+    chosen, seconds = tuned_parameters(job.labels, job.tuning, training, *limits)
     split = "random" if job.random_classes else data.split
     facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
     fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}
@@ -150,6 +153,33 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
             | {**evaluate(fitted, data).as_dict(), **cost, **facts}
         )
     return results
+
+
+def with_peak(work: Callable[[], Any]) -> tuple[Any, float | None]:
+    """What `work` returns, and by how many MB the peak of memory rose above what was taken before,
+    where the system reports it (Linux)."""
+    # Memory that earlier work has freed goes back to the system; else it would count as taken.
+    gc.collect()
+    with suppress(AttributeError, OSError):  # C libraries other than glibc
+        ctypes.CDLL(None).malloc_trim(0)
+    before = resident("VmRSS")
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # starts the peak anew
+    except OSError:
+        before = None
+    result = work()
+    peak = resident("VmHWM")
+    return result, None if before is None or peak is None else max(peak - before, 0.0)
+
+
+def resident(field: str) -> float | None:
+    """Resident memory of this process in MB, now (VmRSS) or at its peak (VmHWM)."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    found = re.search(rf"^{field}:\s+(\d+)", status, re.MULTILINE)
+    return None if found is None else int(found[1]) / 1024
 
 
 if __name__ == "__main__":

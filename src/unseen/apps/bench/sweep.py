@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from unseen.apps.bench.jobs import Job, key_of, opened, seeded
 from unseen.apps.bench.log import Log
@@ -17,13 +16,13 @@ from unseen.apps.report.provenance import provenance
 from unseen.apps.report.publish import Shown
 from unseen.classes.splits import ClassHoldout
 from unseen.datasets import ZeroShotDataset
-from unseen.errors import InputError, listed
+from unseen.errors import InputError
 from unseen.estimators import method
+from unseen.evaluation.protocols import evaluate
 from unseen.evaluation.tuning.settings import is_range
-from unseen.metrics import mean_average_precision, per_class_accuracy
 from unseen.support.parameters import built, check_names, plain_parameters
 
-SIDES = ("held-out", "unseen")
+_MEASURES = {"per_class_accuracy": "top-1", "mean_average_precision": "mAP"}
 
 
 class Sweep(NamedTuple):
@@ -51,8 +50,6 @@ def planned(sweep: Sweep) -> Sweep:
     """The sweep, checked; without values it takes what a search would try, five of a range."""
     model = built(method(sweep.method), sweep.fixed)
     check_names([sweep.parameter], plain_parameters(model), sweep.method)
-    if sweep.on not in SIDES:
-        raise InputError(f"a sweep is on {listed(SIDES)} classes, not {sweep.on!r}")
     values: Any = sweep.values or model.default_grid().get(sweep.parameter)
     if values is None:
         raise InputError(f"say which values of {sweep.parameter} to try, as in --values 0.1,1,10")
@@ -69,40 +66,30 @@ def run_sweep(
     for name in data:
         dataset = opened(Job(name, sweep.split))
         facts = provenance(dataset)
-        for trial, sets in enumerate(_sets(sweep, dataset)):
+        for trial, divided in enumerate(_divided(sweep, dataset)):
             for value in sweep.values:
                 keys.append(sweep.key(name, value, trial))
                 if log.holds(keys[-1], facts["sources"]):
                     continue
                 progress(f"{name}, {sweep.parameter} = {value}", len(keys) - 1)
-                found = _measured(sweep, value, trial, *sets)
+                chosen = {**sweep.fixed, sweep.parameter: value}
+                model = seeded(method(sweep.method), trial, chosen)
+                result = evaluate(model.fit(*divided.training_set(), divided.classes), divided)
+                found = {measure: getattr(result, measure) for measure in _MEASURES}
                 place = {"key": keys[-1], "data": name, "trial": trial, "value": value}
                 log.append([{**place, **sweep._asdict(), **found, **facts}])
     return log.records(keys)
 
 
-def _sets(sweep: Sweep, dataset: ZeroShotDataset) -> Iterator[tuple[Any, ...]]:
-    """Training rows and labels, test rows and labels, and the class table, for each trial."""
-    X, y = dataset.training_set()
+def _divided(sweep: Sweep, dataset: ZeroShotDataset) -> Iterator[ZeroShotDataset]:
+    """The data of each trial: as they are, or with seen classes in the place of the unseen ones."""
     if sweep.on == "unseen":
-        yield from [(X, y, *dataset.unseen_set(), dataset.classes)] * sweep.trials
+        yield from [dataset] * sweep.trials
         return
+    X, y = dataset.training_set()
     table = dataset.classes.select(dataset.seen)
-    for train, test in ClassHoldout(0.2, sweep.trials, 0).split(X, y):
-        yield _safe_indexing(X, train), y[train], _safe_indexing(X, test), y[test], table
-
-
-def _measured(
-    sweep: Sweep, value: Any, trial: int, X: Any, y: Any, X_test: Any, y_test: Any, table: Any
-) -> dict[str, float]:
-    model = seeded(method(sweep.method), trial, {**sweep.fixed, sweep.parameter: value})
-    model.fit(X, y, classes=table)
-    names = np.unique(y_test)
-    scores = model.similarities(X_test, names)
-    return {
-        "per_class_accuracy": per_class_accuracy(y_test, names[scores.argmax(axis=1)]),
-        "mean_average_precision": mean_average_precision(y_test, scores, names),
-    }
+    for _, held_out in ClassHoldout(0.2, sweep.trials, 0).split(X, y):
+        yield ZeroShotDataset(dataset.name, X, y, table, unseen=np.unique(y[held_out]))
 
 
 def _found(records: Sequence[dict[str, Any]], measure: str, data: str, value: Any) -> list[float]:
@@ -113,12 +100,11 @@ def _found(records: Sequence[dict[str, Any]], measure: str, data: str, value: An
 def sweep_table(sweep: Sweep, records: Sequence[dict[str, Any]]) -> Table:
     """Values down; accuracy and mAP of each data set across."""
     data = distinct(records, "data")
-    measures = {"per_class_accuracy": "top-1", "mean_average_precision": "mAP"}
     rows = [
-        [str(value), *(spread(_found(records, m, name, value)) for name in data for m in measures)]
+        [str(value), *(spread(_found(records, m, name, value)) for name in data for m in _MEASURES)]
         for value in sweep.values
     ]
-    columns = [sweep.parameter, *(f"{d}, {word}" for d in data for word in measures.values())]
+    columns = [sweep.parameter, *(f"{d}, {word}" for d in data for word in _MEASURES.values())]
     side = "unseen classes" if sweep.on == "unseen" else "held-out seen classes"
     title = f"{sweep.method.upper()} against {sweep.parameter}, on {side} (%)"
     notes = [f"{over_trials(sweep.trials)}."]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from unseen.apps.bench import published
-from unseen.apps.bench.variants import LABELS, described
+from unseen.apps.bench import paper
+from unseen.apps.bench.paper import LABELS, described
 from unseen.apps.report import page
 from unseen.apps.report.page import Table
-from unseen.apps.report.publish import write
+from unseen.apps.report.publish import write, write_page
 from unseen.estimators import METHODS
 
 Record = dict[str, Any]
@@ -28,8 +28,8 @@ def all_tables(records: Sequence[Record]) -> list[Table]:
     retrieval = "Retrieval: mean average precision (%)"
     relative = "Retrieval against the other unseen classes: mean average precision (%)"
     tables = [
-        _measure(recognition, records, "per_class_accuracy", published.RECOGNITION),
-        _measure(retrieval, records, "mean_average_precision", published.RETRIEVAL),
+        _measure(recognition, records, "per_class_accuracy", paper.RECOGNITION),
+        _measure(retrieval, records, "mean_average_precision", paper.RETRIEVAL),
         _measure(relative, records, "relative_mean_average_precision", {}),
     ]
     if any(r["generalized"] for r in records):
@@ -69,11 +69,11 @@ def method_name(name: str) -> str:
 
 
 def _measure(
-    title: str, records: Sequence[Record], field: str, paper: published.PaperTable
+    title: str, records: Sequence[Record], field: str, reported: paper.PaperTable
 ) -> Table:
     """Mean ± deviation over trials, methods down, data sets across, then the paper's numbers."""
     data, methods = distinct(records, "data"), _methods(records)
-    in_paper = list(dict.fromkeys(filter(None, map(published.benchmark, data)))) if paper else []
+    in_paper = list(dict.fromkeys(filter(None, map(paper.benchmark, data)))) if reported else []
     columns = ["method", *data, *(["average"] if len(data) > 1 else [])]
     rows = []
     for method in methods:
@@ -81,8 +81,7 @@ def _measure(
         row = [method_name(method), *map(spread, values)]
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
-        there = [published.paper_value(paper, method, name) for name in in_paper]
-        rows.append([*row, *(str(value or "-") for value in there)])
+        rows.append([*row, *(paper.paper_value(reported, method, name) for name in in_paper)])
     heads = [f"paper: {name}" for name in in_paper]
     return Table(title, [*columns, *heads], rows, _notes(records, bool(in_paper)))
 
@@ -116,18 +115,16 @@ def deviation(values: Sequence[float]) -> float:
 
 def _generalized(records: Sequence[Record]) -> Table:
     fields = ("seen", "unseen", "harmonic_mean", "ausuc")
-    return Table(
-        "Generalised: seen and unseen classes compete (%)",
-        ["data and method", "seen", "unseen", "harmonic mean", "AUSUC"],
-        [
-            [name, *(spread([r["generalized"][f] for r in found]) for f in fields)]
-            for name, found in _groups(records)
-        ],
-        [
-            "What seen classes lose is learned for every method from training rows alone, as "
-            "'unseen fit --calibrate' does. AUSUC is over all penalties."
-        ],
+    rows = [
+        [name, *(spread([r["generalized"][f] for r in found]) for f in fields)]
+        for name, found in _groups(records)
+    ]
+    note = (
+        "What seen classes lose is learned for every method from training rows alone, as "
+        "'unseen fit --calibrate' does. AUSUC is over all penalties."
     )
+    columns = ["data and method", "seen", "unseen", "harmonic mean", "AUSUC"]
+    return Table("Generalised: seen and unseen classes compete (%)", columns, rows, [note])
 
 
 def _few_classes(records: Sequence[Record]) -> list[str]:
@@ -141,18 +138,18 @@ def _few_classes(records: Sequence[Record]) -> list[str]:
 def _by_class(records: Sequence[Record]) -> Table:
     """Average precision of each class of a data set, as the paper has it for AwA."""
     data, methods = records[0]["data"], _methods(records)
-    paper = published.AWA_BY_CLASS if data.upper().startswith("AWA1") else {}
+    reported = paper.AWA_BY_CLASS if data.upper().startswith("AWA1") else {}
     rows = []
     for k, entry in enumerate(records[0]["by_class"]):
         row = [entry["name"]]
         for method in methods:
             mine = _of(records, method=method)
             row.append(spread([r["by_class"][k]["average_precision"] for r in mine]))
-        if paper:
-            row.append(f"{paper[entry['name']]:.1f}" if entry["name"] in paper else "-")
+        if reported:
+            row.append(f"{reported[entry['name']]:.1f}" if entry["name"] in reported else "-")
         rows.append(row)
     titles = [m if m in LABELS else method_name(m) for m in methods]
-    columns = ["class", *titles, *(["paper"] if paper else [])]
+    columns = ["class", *titles, *(["paper"] if reported else [])]
     return Table(f"{data}: average precision of each unseen class (%)", columns, rows)
 
 
@@ -183,5 +180,5 @@ def write_tables(folder: Path, tables: Sequence[Table], command: str, picture: s
     text = f"Made by `{command}`.\n\n" + "\n".join(table.markdown() for table in tables)
     write(folder / "tables.md", text.encode())
     body = page.paragraph("Made by") + page.code(command) + picture
-    text = page.page("Benchmark", body + "".join(table.html() for table in tables))
-    write(folder / "tables.html", text.encode())
+    body += "".join(table.html() for table in tables)
+    write_page(folder / "tables.html", "Benchmark", body)

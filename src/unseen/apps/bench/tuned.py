@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from unseen.apps.bench.variants import NUMERALS, PAIRWISE, table_rows
-from unseen.classes import ClassTable
+from unseen.apps.bench.paper import NUMERALS, PAIRWISE, table_rows
 from unseen.estimators import JLSE, METHODS
 from unseen.evaluation.tuning import PROTOCOLS, Protocol, choose, tune
 from unseen.evaluation.tuning.results import best_first
@@ -19,7 +16,6 @@ from unseen.evaluation.tuning.search import Search
 from unseen.evaluation.tuning.settings import Setting, draw, fit_key, own_values, with_parameters
 from unseen.support.parameters import built
 
-TUNING = ("default", "holdout", "paper")
 _PROTOCOLS = {"holdout": "default", "paper": "paper"}
 # Of the search that all variants share: settings, each fitted without and with rounds of
 # Algorithm 2, and splits, on which each of these is scored.
@@ -27,24 +23,15 @@ _N_SETTINGS = 25
 _N_SPLITS = 3
 
 
-class Chosen(NamedTuple):
-    """Parameters by the name of the method, and the seconds that the search for them took."""
-
-    parameters: dict[str, dict[str, Any]]
-    seconds: float
-
-
 def tuned_parameters(
     labels: Sequence[str],
     tuning: str,
-    X: np.ndarray,
-    y: np.ndarray,
-    classes: ClassTable,
+    training: TrainingData,
     seed: int,
     budget: float | None = None,
     checkpoint: Path | None = None,
-) -> Chosen:
-    """Parameters for each method, chosen without the unseen classes.
+) -> tuple[dict[str, dict[str, Any]], float]:
+    """Parameters for each method, chosen without the unseen classes, and the seconds it took.
 
     "default" takes the defaults. "holdout" holds out a fifth of the seen classes, several times,
     and "paper" two of them; the defaults are kept unless a setting beats them clearly. After
@@ -52,15 +39,14 @@ def tuned_parameters(
     `checkpoint`. `labels` are those of variants, or one method.
     """
     if tuning == "default":
-        return Chosen({label: table_rows().get(label, {}) for label in labels}, 0.0)
+        return ({label: table_rows().get(label, {}) for label in labels}, 0.0)
     if all(label in table_rows() for label in labels):
-        training = TrainingData.of(X, y, classes)
         return _tuned_variants(labels, tuning, training, seed, budget, checkpoint)
     (label,) = labels
-    search: Any = {"protocol": replace(PROTOCOLS[_PROTOCOLS[tuning]], random_state=seed)}
-    search |= {"budget": budget, "checkpoint": checkpoint}
-    found = tune(METHODS[label](), X, y, classes, **search)
-    return Chosen({label: {} if found.kept_default else found.best_parameters}, found.spent)
+    protocol = replace(PROTOCOLS[_PROTOCOLS[tuning]], random_state=seed)
+    limits: Any = {"protocol": protocol, "budget": budget, "checkpoint": checkpoint}
+    found = tune(METHODS[label](), *training, **limits)
+    return ({label: {} if found.kept_default else found.best_parameters}, found.spent)
 
 
 def _tuned_variants(
@@ -70,7 +56,7 @@ def _tuned_variants(
     seed: int,
     budget: float | None,
     checkpoint: Path | None,
-) -> Chosen:
+) -> tuple[dict[str, dict[str, Any]], float]:
     """One search for all variants, as they share their fits; each keeps its default or takes the
     best setting of its own."""
     scored_by = {label: _scored_by(label, tuning) for label in labels}
@@ -85,7 +71,7 @@ def _tuned_variants(
         own = search.trials[k :: len(scored)]
         choice = choose([own[i] for i in best_first(own, range(len(own)))], own[0])
         best[label] = {} if choice.kept_default else choice.kept.parameters
-    return Chosen({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
+    return ({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
 
 
 def _scored_by(label: str, tuning: str) -> str:

@@ -27,17 +27,14 @@ COMMANDS = {
     "fit": ("models", "Train a model on the seen classes of a data set and save it."),
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
     "retrieve": ("rows", "Find the rows that fit the description of a class best."),
-    "explain": ("explain", "Say why a row is, or is not, of a class."),
+    "explain": ("rows", "Say why a row is, or is not, of a class."),
     "evaluate": ("models", "Measure a model on the unseen classes of a data set."),
-    "tune": ("tune", "Choose parameters by holding out seen classes."),
+    "tune": ("models", "Choose parameters by holding out seen classes."),
     "bench": ("bench", "Measure methods on data sets, over several trials."),
     "sweep": ("bench", "Accuracy against one parameter, as numbers and as a picture."),
-    "report": ("report", "Write a page of a model on a data set, or of a benchmark."),
+    "report": ("bench", "Write a page of a model on a data set, or of a benchmark."),
     "methods": ("about", "List the methods with their parameters, or describe one in full."),
-    "datasets": (
-        "datasets",
-        "List data sets: embedded ones, published ones and where to get them.",
-    ),
+    "datasets": ("about", "List data sets: embedded ones, published ones and where to get them."),
 }
 
 
@@ -77,7 +74,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def options(
+def _shared(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -97,15 +94,10 @@ def main() -> None:
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(1)
     finally:
-        _flush()
-
-
-def _flush() -> None:
-    """Write out what is left; a reader that has gone, as `head` does, is no error."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:  # a reader that has gone, as `head` does, is no error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: Any) -> None:

@@ -1,55 +1,49 @@
-"""Commands that show and explain: demo, check, methods."""
+"""Commands that show and explain: demo, check, methods, datasets."""
 
 from __future__ import annotations
 
 import inspect
 import os
-import re
 import shlex
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.completion import method_names
-from unseen.apps.cli.config import Config
-from unseen.apps.cli.options import Json, check_page_out
-from unseen.apps.cli.output import say, show, show_json, show_table, working
-from unseen.datasets import examine, open_dataset
+from unseen.apps.cli.options import Folder, Json
+from unseen.apps.cli.output import show, show_json, working
+from unseen.apps.cli.paths import check_pages_out
+from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
+from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.datasets.folder import Findings
+from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
 from unseen.support.parameters import plain_parameters
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")] = Path("demo"),
-    json: Json = False,
-    config: Config = None,
-) -> None:
+def demo(out: Folder = Path("demo"), json: Json = False) -> None:
     """Learn seven handwritten digits, recognise the other three.
 
     Needs no files; writes a page with pictures.
     """
     from unseen.apps.report.demo import run_demo, write_demo
 
-    check_page_out(out / "index.html")
+    check_pages_out(out / "index.html")
     with working("training on seven digits, testing on three"):
         result = run_demo()
         page = write_demo(result, out)
     if json:
         show_json(result.as_dict() | {"page": str(page)})
         return
-    show_table(result.recognition())
-    show_table(result.retrieval())
-    say(f"A page with pictures: {page}")
+    show(*result.recognition())
+    show(*result.retrieval())
+    print(f"A page with pictures: {page}")
 
 
 def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
     json: Json = False,
-    config: Config = None,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
 
@@ -57,10 +51,8 @@ def check(
     """
     with working(f"reading {data}"):
         # What does not exist is a data set known by its name, or an error that says so.
-        findings = Findings()
-        if os.path.exists(data):
-            findings = examine(data)
-        else:
+        findings = examine(data) if os.path.exists(data) else Findings()
+        if not os.path.exists(data):
             findings.add(open_dataset(data))
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
@@ -70,10 +62,10 @@ def check(
         for heading in ("found", "odd", "wrong"):
             lines = getattr(findings, heading)
             if lines:
-                say("\n  - ".join([f"{heading.title()}:", *lines]))
+                print("\n  - ".join([f"{heading.title()}:", *lines]))
         if facts:
             show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
-        say(
+        print(
             "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
             if findings.wrong
             else f"The data set can be used: unseen fit {shlex.quote(data)} --out model.unseen"
@@ -84,15 +76,9 @@ def check(
 
 def methods(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="[NAME]",
-            help="One of them, to be described in full.",
-            autocompletion=method_names,
-        ),
+        str, typer.Argument(metavar="[NAME]", help="One of them, to be described in full.")
     ] = "",
     json: Json = False,
-    config: Config = None,
 ) -> None:
     """List the methods with their parameters, or describe one in full.
 
@@ -121,37 +107,80 @@ def methods(
 
 def _describe(kind: type[ZeroShotClassifier]) -> None:
     """What the documentation says of a method, its defaults, and what is worth tuning."""
-    say(inspect.getdoc(kind) or "")
+    print(inspect.getdoc(kind) or "")
     for base in kind.__mro__[1:-1]:  # parameters that are documented where they are shared
-        if text := _parameters_of([base]):
-            say(text)
+        if text := _parameters_of(base):
+            print(f"\nParameters\n----------\n{text}", end="")
     for name, part in kind._parts.items():
         for choice in part.classes:
-            say(f"\n{name}: {choice.__name__}\n{'-' * len(f'{name}: {choice.__name__}')}")
-            say(_nested(name, _parameters_of(choice.__mro__)))
-    say("\nDefaults, and in brackets what 'unseen tune' tries")
-    say("--------------------------------------------------")
+            print(f"\n{name}: {choice.__name__}, its parameters as {name}__NAME")
+            print(*map(_parameters_of, choice.__mro__), sep="", end="")
+    print("\nDefaults, and in brackets what 'unseen tune' tries:")
     grid = kind.default_grid()
     for name, value in plain_parameters(kind()).items():
         values = tried(grid[name]) if name in grid else ""
         text = values if isinstance(values, str) else ", ".join(map(str, values))
         indent = "  " * name.count("__")
-        say(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
+        print(f"{indent}{name} = {value}" + (f"  [{text}]" if text else ""))
 
 
-def _nested(part: str, text: str) -> str:
-    """The parameters of a part, by the names they have in the method."""
-    _, _, lines = text.partition("---\n")
-    return re.sub(
-        r"^\w+(, \w+)* :",
-        lambda names: re.sub(r"\w+", lambda name: f"{part}__{name[0]}", names[0]),
-        lines,
-        flags=re.MULTILINE,
-    )
+def _parameters_of(kind: type[Any]) -> str:
+    """The parameters that a class itself documents."""
+    _, _, parameters = inspect.cleandoc(kind.__doc__ or "").partition("\nParameters\n----------\n")
+    return parameters.partition("\n\n")[0] + "\n" if parameters else ""
 
 
-def _parameters_of(kinds: Iterable[type[Any]]) -> str:
-    """The parameters as the first of some classes documents them."""
-    texts = (inspect.cleandoc(kind.__doc__ or "") for kind in kinds)
-    parts = (text.partition("\nParameters\n") for text in texts)
-    return next((head + rest.partition("\n\n")[0] for _, head, rest in parts if rest), "")
+def datasets(json: Json = False) -> None:
+    """List data sets: embedded ones, published ones and where to get them.
+
+    Published data are looked for in the folder that UNSEEN_DATA names, else in ~/.cache/unseen.
+    Their features are not read.
+    """
+    embedded = {name: make() for name, make in EMBEDDED.items()}
+    published = {entry.name: _published(entry) for entry in entries()}
+    if json:
+        facts = {name: data.facts() | {"notes": data.notes} for name, data in embedded.items()}
+        show_json(facts | published)
+        return
+    rows = []
+    for name, data in embedded.items():
+        facts = data.facts()
+        numbers = [facts[what] for what in ("rows", "features", "attributes")]
+        classes = f"{facts['seen classes']} / {facts['unseen classes']}"
+        rows.append([name, *numbers, classes, data.notes[0]])
+    columns = ["name", "rows", "features", "attributes", "seen/unseen classes", "what"]
+    show("Embedded data sets", columns, rows)
+    columns = ["name", "rows; attributes; seen / unseen classes in the paper", "features here"]
+    rows = [[name, _paper(known["paper"]), known["here"]] for name, known in published.items()]
+    show(f"Published data sets, looked for in {data_folder()}", columns, rows)
+    for name, known in published.items():
+        if "problem" in known:
+            print(f"{name}: {known['problem']}")
+    print("Where to get them (docs/datasets.md says which files go where):")
+    for benchmark in CATALOGUE:
+        print(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")
+    print(f"  For all with a home page: {CATALOGUE[0].get}")
+    print("Your own data: docs/own-data.md shows the layout, 'unseen check FOLDER' reads it.")
+
+
+def _published(entry: Entry) -> dict[str, Any]:
+    """All that is known of a published data set, and where its features are."""
+    benchmark, path = entry.benchmark, entry.path
+    known: dict[str, Any] = {"what": benchmark.what, "home": benchmark.home, "get": benchmark.get}
+    known["paper"] = None if benchmark.paper is None else benchmark.paper._asdict()
+    known |= {"path": path, "features": None, "here": "absent"}
+    try:
+        if path is not None:
+            features = feature_file(path)
+            here = features.relative_to(data_folder()).as_posix()
+            known |= {"features": features, "here": here}
+    except (InputError, ImportError) as error:
+        known |= {"problem": str(error), "here": "cannot be read, see below"}
+    return known
+
+
+def _paper(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "-"
+    described = f"{row['attributes']} {row['values']}"
+    return f"{row['instances']:,}; {described}; {row['seen']} / {row['unseen']}"

@@ -1,55 +1,36 @@
-"""Commands that measure methods on data sets: bench and sweep."""
+"""Commands that measure methods on data sets and write pages of it: bench, sweep, report."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from unseen.apps.bench import tables
 from unseen.apps.bench.jobs import Job, plan
 from unseen.apps.bench.log import Log
+from unseen.apps.bench.page import write_run_report
 from unseen.apps.bench.run import run
-from unseen.apps.bench.sweep import SIDES, Sweep, planned, run_sweep, sweep_shown, sweep_table
-from unseen.apps.bench.tuned import TUNING
-from unseen.apps.cli.checkpoint import telling_how_to_resume
-from unseen.apps.cli.completion import data_names, method_names
-from unseen.apps.cli.config import Config
+from unseen.apps.bench.sweep import Sweep, planned, run_sweep, sweep_shown, sweep_table
+from unseen.apps.cli import options, paths
 from unseen.apps.cli.models import parameters
-from unseen.apps.cli.options import (
-    DEFAULT_METHOD,
-    Json,
-    Method,
-    Set,
-    Split,
-    check_page_out,
-    command_line,
-)
-from unseen.apps.cli.output import progress, say, show_json, show_table
+from unseen.apps.cli.output import progress, show, show_json
+from unseen.apps.report.measure import labels_of, measure
+from unseen.apps.report.model_page import SECTIONS, write_model_report
 from unseen.apps.report.publish import publish
-from unseen.datasets import CATALOGUE, check_exists
+from unseen.apps.report.results import results_table
+from unseen.datasets import CATALOGUE, ZeroShotDataset, check_exists
 from unseen.datasets.catalogue import entries, has_features
-from unseen.errors import InputError, listed
+from unseen.errors import InputError, listed, require
 from unseen.estimators import available, method
-
-DataSets = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[DATA]...",
-        help="Data sets: names of 'unseen datasets', or paths.",
-        autocompletion=data_names,
-    ),
-]
-Trials = Annotated[int, typer.Option(min=1, help="How many times each method is run.")]
-Results = Annotated[
-    Path, typer.Option("--out", "-o", help="Folder of the results; a run there is resumed.")
-]
 
 
 def bench(
-    data: DataSets = None,
+    data: options.DataSets = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,20 +38,15 @@ def bench(
             "-m",
             help="A method, repeatable; 'variants' are the paper's (i) to (viii), 'algorithm-3' "
             "is Algorithm 3 with both decisions. Without it, every method that is installed.",
-            autocompletion=method_names,
         ),
     ] = None,
-    trials: Trials = 3,
+    trials: options.Trials = 3,
     tuning: Annotated[
-        str, typer.Option(help=f"How parameters are chosen: {', '.join(TUNING)}.")
+        Literal["default", "holdout", "paper"],
+        typer.Option(help="How parameters are chosen: default, holdout or paper."),
     ] = "default",
-    budget: Annotated[
-        float,
-        typer.Option(
-            min=0, help="Seconds after which the tuning of a method begins no fit; 0 for no limit."
-        ),
-    ] = 0,
-    split: Split = "",
+    budget: options.Budget = None,
+    split: options.Split = "",
     generalized: Annotated[
         bool, typer.Option("--generalized", help="Let seen and unseen classes compete too.")
     ] = False,
@@ -80,9 +56,8 @@ def bench(
     paper: Annotated[
         bool, typer.Option("--paper", help="All tables of the paper, on the data sets at hand.")
     ] = False,
-    out: Results = Path("bench-results"),
-    json: Json = False,
-    config: Config = None,
+    out: options.Results = Path("bench-results"),
+    json: options.Json = False,
 ) -> None:
     """Measure methods on data sets, over several trials.
 
@@ -100,32 +75,23 @@ def bench(
             "name a data set, as in 'unseen bench digits'; 'unseen datasets' lists them, and "
             "--paper takes those of the paper"
         )
-    jobs = plan(
-        names,
-        methods or available(),
-        trials,
-        split=split,
-        tuning=tuning,
-        budget=budget,
-        generalized=generalized,
-        random_classes=random_classes,
-    )
+    shared = {"split": split, "tuning": tuning, "budget": budget or 0}
+    shared |= {"generalized": generalized, "random_classes": random_classes}
+    jobs = plan(names, methods or available(), trials, **shared)
     log = _log(names, out)
-    before = log.records(_keys(jobs))
-    with telling_how_to_resume(log.path), progress(len(jobs), quiet=json) as advance:
+    advance = progress(len(jobs), quiet=json)
+    with paths.telling_how_to_resume(log.path):
         failed = run(jobs, log, lambda job, done: advance(_described(job), done))
     records = log.records(_keys(job for job in jobs if job not in failed))
     made = tables.all_tables(records)
-    tables.write_tables(out, made, command_line())
+    tables.write_tables(out, made, paths.command_line())
     if json:
         show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
     else:
         for table in made:
-            show_table(table)
-            say()
-        if n_known := sum(any(record is known for known in before) for record in records):
-            say(f"{n_known} of {len(_keys(jobs))} results were in {log.path} already.")
-        say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
+            show(*table)
+            print()
+        print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
     if failed:
         job, reason = next(iter(failed.items()))
         raise InputError(
@@ -137,7 +103,7 @@ def _log(data: Sequence[str], out: Path) -> Log:
     """The log of a run, once its data and its folder can be used."""
     for name in data:
         check_exists(name)
-    check_page_out(out / "tables.md", out / "tables.html")
+    paths.check_pages_out(out / "tables.md", out / "tables.html")
     return Log(out / "results.jsonl")
 
 
@@ -147,18 +113,18 @@ def _keys(jobs: Iterable[Job]) -> list[str]:
 
 def sweep(
     parameter: Annotated[str, typer.Argument(help="The parameter to vary.")],
-    data: DataSets = None,
+    data: options.DataSets = None,
     values: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
-    method_name: Method = DEFAULT_METHOD,
-    set_: Set = None,
-    trials: Trials = 3,
+    method_name: options.Method = options.DEFAULT_METHOD,
+    set_: options.Set = None,
+    trials: options.Trials = 3,
     on: Annotated[
-        str, typer.Option(help=f"Classes to measure on: {' or '.join(SIDES)}.")
+        Literal["held-out", "unseen"],
+        typer.Option(help="Classes to measure on: held-out or unseen."),
     ] = "held-out",
-    split: Split = "",
-    out: Results = Path("sweep-results"),
-    json: Json = False,
-    config: Config = None,
+    split: options.Split = "",
+    out: options.Results = Path("sweep-results"),
+    json: options.Json = False,
 ) -> None:
     """Accuracy against one parameter, as numbers and as a picture.
 
@@ -166,49 +132,129 @@ def sweep(
     """
     if not data:
         raise InputError("name a data set, as in 'unseen sweep n_target_atoms digits'")
-    tried = tuple(_values(values, parameter, method_name, set_))
-    fixed = parameters(method(method_name), set_)
+    kind, fixed = method(method_name), parameters(method(method_name), set_)
+    words = filter(None, (part.strip() for part in values.split(",")))
+    given = [parameters(kind, [*(set_ or []), f"{parameter}={word}"]) for word in words]
+    tried = tuple(each[parameter] for each in given)
     chosen = planned(Sweep(method_name, parameter, tried, fixed, split, trials, on))
     log = _log(data, out)
-    total = len(data) * trials * len(chosen.values)
-    with telling_how_to_resume(log.path), progress(total, quiet=json) as advance:
+    advance = progress(len(data) * trials * len(chosen.values), quiet=json)
+    with paths.telling_how_to_resume(log.path):
         records = run_sweep(chosen, data, log, advance)
     table = sweep_table(chosen, records)
     picture = publish(sweep_shown(chosen, records), out)
-    tables.write_tables(out, [table], command_line(), picture)
+    tables.write_tables(out, [table], paths.command_line(), picture)
     if json:
         show_json({"results": records})
         return
-    show_table(table)
-    say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
-
-
-def _values(text: str, parameter: str, method_name: str, settings: list[str] | None) -> list[Any]:
-    """The values to try, each as `--set` would take it."""
-    words = filter(None, (part.strip() for part in text.split(",")))
-    kind, settings = method(method_name), settings or []
-    return [parameters(kind, [*settings, f"{parameter}={w}"])[parameter] for w in words]
+    show(*table)
+    print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
 def _of_the_paper(quiet: bool) -> list[str]:
     """The data sets of the paper that are on this machine; those that are not are named."""
-    present, missing = [], []
-    for benchmark in CATALOGUE:
-        if benchmark.paper is None:
-            continue
-        here = [e.name for e in entries() if e.benchmark is benchmark and has_features(e)]
-        present += here
-        if not here:
-            missing.append(benchmark.name)
-    if missing and not quiet:
-        say(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
-    if not present:
+    here = {benchmark.name: [] for benchmark in CATALOGUE if benchmark.paper is not None}
+    for entry in entries():
+        if entry.benchmark.paper is not None and has_features(entry):
+            here[entry.benchmark.name].append(entry.name)
+    missing = [name for name, found in here.items() if not found]
+    if len(missing) == len(here):
         raise InputError(
             "none of the paper's data sets is on this machine; 'unseen datasets' says "
             "where to get them, UNSEEN_DATA where they lie"
         )
-    return present
+    if missing and not quiet:
+        print(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
+    return [name for found in here.values() for name in found]
 
 
 def _described(job: Job) -> str:
     return f"{job.data}, {job.method}, trial {job.trial + 1}"
+
+
+def report(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|RUN",
+            help="A model file, or a folder that 'unseen bench' or 'unseen sweep' wrote.",
+        ),
+    ],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The data set, with a model file.")
+    ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option("--against", help="Another model to show beside the first; repeatable."),
+    ] = None,
+    out: options.Folder = Path("report"),
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS", help="Draw the latent links of this class; repeatable."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, max=20, help="Rows shown of each class.")] = 5,
+    tsne_rows: Annotated[
+        int, typer.Option(min=0, help="Rows that t-SNE places at most; 0 leaves it out.")
+    ] = 1500,
+    split: options.Split = "",
+    json: options.Json = False,
+) -> None:
+    """Write a page of a model on a data set, or of a benchmark.
+
+    The page holds all it shows; the figures are beside it as files too.
+
+    Example: unseen report birds.unseen birds/ --against other.unseen --out birds-report
+    """
+    require("matplotlib", "report", "a report")
+    paths.check_pages_out(out / "index.html")
+    if os.path.isdir(source):
+        if data is not None or against or explain:
+            raise InputError(
+                f"{source} is a folder of results, which takes no data set nor options of models; "
+                "to report on a model give its file first"
+            )
+        _deliver(write_run_report(source, out), json)
+        return
+    if data is None:
+        raise InputError(
+            f"name the data set to test {source} on, as in 'unseen report {source} DATA'; a "
+            "report without one is of a folder that 'unseen bench' wrote"
+        )
+    opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
+    dataset = _with_common_columns(paths.open_data(data, split), opened)
+    labels = labels_of({file: model for file, model, _ in opened})
+    models = {labels[file]: model for file, model, _ in opened}
+    top = min(top, dataset.unseen_rows.size) or top
+    total, steps = len(models) * (2 if tsne_rows else 1) + SECTIONS, count()
+    advance = progress(total, quiet=json)
+    tell = lambda what: advance(what, min(next(steps), total - 1))  # noqa: E731
+    found = measure(models, dataset, tsne_rows, tell)
+    files = {label: file for file, label in labels.items()}
+    page = write_model_report(found, out, paths.command_line(), explain or [], top, tell, files)
+    results = {m.label: m.evaluation for m in found.methods}
+    if not json:
+        show(*results_table(dataset.name, results))
+    _deliver(page, json, results={label: e.as_dict() for label, e in results.items()})
+
+
+def _deliver(page: Path, json: bool, **facts: Any) -> None:
+    """Say where the page and its figures are."""
+    folder = page.parent / "figures"
+    figures = sorted(str(path) for path in folder.glob("*"))
+    if json:
+        show_json({"page": str(page), "files": figures, **facts})
+    else:
+        print(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
+
+
+def _with_common_columns(dataset: ZeroShotDataset, opened: Sequence[Any]) -> ZeroShotDataset:
+    """The data with the columns of the models (file, model, names of columns), which must agree."""
+    (first, _, names), alike = opened[0], dataset
+    for file, model, columns in opened:
+        if dataset.feature_names is not None and columns != names:
+            raise InputError(
+                f"{file} was trained on other columns, or another order, than {first}: report on "
+                "one at a time"
+            )
+        alike = paths.with_columns(dataset, model, columns)
+    return alike

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -22,57 +21,37 @@ from unseen.support.work import listening
 _WIDTH = None if sys.stdout.isatty() else 100
 
 
-def say(text: str = "") -> None:
-    """A line of plain text."""
-    print(text)
-
-
 def note(text: str) -> None:
     """A line for a person on standard error, where a program that reads results has none."""
     sys.stderr.write(f"Note: {text}\n")
 
 
-def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table; columns of numbers stand to the right."""
+def show(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], notes: Sequence[str] = ()
+) -> None:
+    """A table; columns of numbers are aligned to the right."""
     table = Table()
     for column, numeric in zip(columns, page.numeric_columns(len(columns), rows), strict=True):
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+        # Plain text: a class name may hold what rich takes for markup.
+        table.add_row(*(Text(f"{v:,}" if type(v) is int else str(v)) for v in row))
     console = Console(width=_WIDTH)
     # Not as the table's own title, which would be wrapped to the width of a narrow table.
     console.print(Text(title, "bold"))
     console.print(table)
-
-
-def show_table(table: page.Table) -> None:
-    """A table with its notes."""
-    show(table.title, table.columns, table.rows)
-    for text in table.notes:
-        say(text)
-
-
-def _cell(value: Any) -> Text:
-    """Plain text: a class name may hold what rich takes for markup."""
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    return Text(f"{value:,}" if is_count else str(value))
+    for text in notes:
+        print(text)
 
 
 def show_json(value: Any) -> None:
-    print(json.dumps(_plain(value), indent=2, allow_nan=False))
+    """Print a value as JSON, in which NaN, which it does not have, is null."""
+    text = json.dumps(value, default=_plain)
+    print(json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2))
 
 
 def _plain(value: Any) -> Any:
-    """The value in the types of JSON, which has no NaN."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if isinstance(value, (bool, int, str, type(None))) else str(value)
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else str(value)
 
 
 @contextmanager
@@ -86,20 +65,13 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def progress(total: int, quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    """Which of its steps a command is at: a bar on standard error for a person, one line per step
-    in a log, nothing where a program reads."""
-    console, start = Console(stderr=True), time.perf_counter()
+def progress(total: int, quiet: bool) -> Callable[[str, int], None]:
+    """A function that says on standard error which of its steps a command is at."""
+    start = time.perf_counter()
 
     def line(what: str, done: int) -> None:
-        seconds = time.perf_counter() - start
-        sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
+        if not quiet:
+            seconds = time.perf_counter() - start
+            sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
 
-    if quiet or not console.is_terminal:
-        yield (lambda what, done: None) if quiet else line
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
+    return line

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from unseen.apps.plots.canvas import DARK, LIGHT, Look
 from unseen.apps.plots.curves import (
+    PARTS,
+    objective_figure,
+    pair_figure,
     precision_recall_figure,
     seen_unseen_figure,
     sweep_figure,
@@ -19,9 +22,7 @@ from unseen.apps.plots.matrices import (
     cosine_similarities,
     similarity_figure,
 )
-from unseen.apps.plots.pairs import pair_figure
 from unseen.apps.plots.scatter import tsne_figure, tsne_points
-from unseen.apps.plots.training import PARTS, objective_figure
 
 __all__ = [
     "DARK",

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from unseen.errors import require
 
 STYLES = ("-", "--", "-.", ":")
+_DPI = {"png": 130, "jpeg": 110, "svg": 150}
+# What an SVG file would tell of its making.
+_UNNAMED = ("Creator", "Date", "Format", "Type")
 MARKERS = ("o", "^", "s", "X", "D", "v", "P", "*")
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """Colours of a figure: its paper, ink, fainter ink, lines, errors, and those of data."""
 
-    name: str
     paper: str
     ink: str
     soft: str
@@ -26,26 +26,11 @@ class Look:
 
 
 # Okabe and Ito's colours, without yellow, which is too faint on white.
-LIGHT = Look(
-    "light",
-    "#ffffff",
-    "#1a1d21",
-    "#5b6470",
-    "#d9dee4",
-    "#d1242f",
-    ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1a1d21"),
-)
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1a1d21")
+LIGHT = Look("#ffffff", "#1a1d21", "#5b6470", "#d9dee4", "#d1242f", _COLOURS)
 # The same hues, brighter where they would drown in the dark.
-DARK = Look(
-    "dark",
-    "#16191d",
-    "#e8eaed",
-    "#a3abb5",
-    "#353b43",
-    "#ff6b6b",
-    ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#e8eaed"),
-)
-LOOKS = (LIGHT, DARK)
+_BRIGHTER = ("#3d9be0", "#e8702a", "#1fbf92", "#dd92bd", "#a9d8ff", "#f0d04a", "#e8eaed")
+DARK = Look("#16191d", "#e8eaed", "#a3abb5", "#353b43", "#ff6b6b", _BRIGHTER)
 
 
 def new_figure(width: float, height: float, look: Look = LIGHT, layout: str = "constrained") -> Any:
@@ -55,11 +40,11 @@ def new_figure(width: float, height: float, look: Look = LIGHT, layout: str = "c
 
 
 def tidy(axes: Any, look: Look, *, grid: bool = True, size: float = 9) -> None:
-    """Axes in the colours of a look: two sides, a faint grid, letters of one size."""
+    """Axes in the colours of a look; with `grid` a faint grid and two sides, else neither."""
     axes.set_facecolor(look.paper)
     axes.tick_params(colors=look.soft, labelcolor=look.ink, labelsize=size)
     for side, spine in axes.spines.items():
-        spine.set(color=look.soft, visible=side in ("left", "bottom"))
+        spine.set(color=look.soft, visible=grid and side in ("left", "bottom"))
     for text in (axes.xaxis.label, axes.yaxis.label, axes.title):
         text.set(color=look.ink, fontsize=size + 1)
     if grid:
@@ -97,30 +82,13 @@ def text_width(names: Any, size: float, most: int = 30) -> float:
     return 0.0085 * size * max((len(plain(name, most)) for name in names), default=0)
 
 
-def svg(figure: Any) -> str:
-    """A figure as an <svg> element; text stays text, and the same figure gives the same bytes."""
+def encoded(figure: Any, kind: str) -> bytes:
+    """A figure as a file: "png"; "jpeg", small where it holds photographs; or "svg", as an element
+    in which text stays text. The same figure gives the same bytes."""
     matplotlib = require("matplotlib", "report", "drawing a figure")
-    buffer = io.StringIO()
+    buffer = io.BytesIO()
+    named = {"png": {"Software": "unseen"}, "svg": dict.fromkeys(_UNNAMED)}
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "unseen"}):
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=nothing, dpi=150)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-# The name of the maker in a PNG file.
-MAKER = "unseen"
-
-
-def png(figure: Any) -> bytes:
-    """A figure as the bytes of a PNG file."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130, metadata={"Software": MAKER})
-    return buffer.getvalue()
-
-
-def jpeg(figure: Any) -> bytes:
-    """A figure as the bytes of a JPEG file, small where it holds photographs."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="jpeg", dpi=110)
-    return buffer.getvalue()
+        figure.savefig(buffer, format=kind, dpi=_DPI[kind], metadata=named.get(kind))
+    content = buffer.getvalue()
+    return content[content.index(b"<svg") :] if kind == "svg" else content

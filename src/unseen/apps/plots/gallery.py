@@ -53,7 +53,9 @@ def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT)
 
 def _strip(axes: Any, strip: Strip, left: float, top: float, described: bool, look: Look) -> None:
     style = {"color": look.ink, "fontsize": 9, "ha": "right", "va": "center"}
-    axes.text(left - 0.12, top + 0.5, _wrapped(strip.name), **style)
+    # A name in up to four lines of some twenty letters.
+    name = [plain(line, 22) for line in textwrap.wrap(str(strip.name), 19)[:4]]
+    axes.text(left - 0.12, top + 0.5, "\n".join(name), **style)
     if strip.description is not None:
         draw_picture(axes, strip.description, left, top)
     for k, (image, right) in enumerate(zip(strip.images, strip.right, strict=True)):
@@ -80,8 +82,3 @@ def _frame(axes: Any, x: float, y: float, right: bool, look: Look) -> None:
     if not right:
         style = {"color": look.wrong, "markersize": 9, "markeredgecolor": look.paper}
         axes.plot(x + 0.9, y + 0.1, "X", zorder=4, **style)
-
-
-def _wrapped(name: str) -> str:
-    """A name in up to four lines of some twenty letters."""
-    return "\n".join(plain(line, 22) for line in textwrap.wrap(str(name), 19)[:4])

@@ -11,7 +11,7 @@ import numpy as np
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain
 from unseen.apps.plots.gallery import draw_picture
 from unseen.errors import InputError
-from unseen.estimators.jlse import JLSE
+from unseen.estimators import JLSE, ZeroShotClassifier
 
 _GAP = 0.62
 
@@ -21,8 +21,7 @@ class LatentLinks:
     """The terms z_s[k] W[k, l] z_t[l] of the similarity of a class and a row, the strongest atoms.
 
     source, target : names of the atoms; source_weights, target_weights : z_s and z_t at them.
-    terms : what each pair of them adds, source x target; `total` is the sum over all atoms, to
-    which the bias comes.
+    terms : what each pair of them adds, source x target; `total` is the sum over all atoms.
     examples : for each target atom the numbers of the rows, of those given, that have most of it
     with the same sign, most first.
     """
@@ -34,12 +33,11 @@ class LatentLinks:
     target_weights: np.ndarray
     terms: np.ndarray
     total: float
-    bias: float
     examples: np.ndarray
 
 
 def latent_links(
-    model: JLSE, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
+    model: ZeroShotClassifier, X: Any, row: int, name: str, top: int = 8, n_examples: int = 4
 ) -> LatentLinks:
     """Σ_kl z_s[k] W[k, l] z_t[l] of class `name` and row `row` of X, its `top` atoms on each side.
 
@@ -51,7 +49,9 @@ def latent_links(
         )
     Zt, z_s = model.transform(X), model.transform_classes([name])[0]
     terms = z_s[:, None] * model.latent_.W * Zt[row]
-    sources, targets = _strongest(terms.sum(axis=1), top), _strongest(terms.sum(axis=0), top)
+    sources, targets = (
+        np.argsort(-np.abs(terms.sum(axis=axis)), kind="stable")[:top] for axis in (1, 0)
+    )
     signed = Zt[:, targets] * np.sign(Zt[row, targets])
     seen = model.seen_classes_.tolist()
     n_atoms = terms.shape[0]
@@ -64,13 +64,8 @@ def latent_links(
         target_weights=Zt[row, targets],
         terms=terms[np.ix_(sources, targets)],
         total=float(terms.sum()),
-        bias=model.latent_.b,
         examples=np.argsort(-signed, axis=0, kind="stable")[:n_examples].T,
     )
-
-
-def _strongest(sums: np.ndarray, top: int) -> np.ndarray:
-    return np.argsort(-np.abs(sums), kind="stable")[:top]
 
 
 def links_figure(
@@ -92,20 +87,19 @@ def links_figure(
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
-    y_source, y_target = _heights(len(links.source), n), _heights(len(links.target), n)
-    _lines(axes, links, y_source, y_target, look)
-    _source_side(axes, links, y_source, look)
-    _target_side(axes, links, y_target, pictures, look)
+    left, right = (
+        1.25 + _GAP * (np.arange(len(side)) + (n - len(side)) / 2)
+        for side in (links.source, links.target)
+    )
+    _lines(axes, links, left, right, look)
+    _source_side(axes, links, left, look)
+    _target_side(axes, links, right, pictures, look)
     style = {"color": look.ink, "fontsize": 11, "weight": "bold", "va": "center"}
     axes.text(3.35, 0.42, plain(links.name, 34), ha="right", **style)
     if row_picture is not None:
         draw_picture(axes, row_picture, 5.75, 0.05, 0.72)
     axes.text(5.75 if row_picture is None else 6.55, 0.42, plain(row_name, 34), ha="left", **style)
     return figure
-
-
-def _heights(number: int, n: int) -> np.ndarray:
-    return 1.25 + _GAP * (np.arange(number) + (n - number) / 2)
 
 
 def _lines(axes: Any, links: LatentLinks, left: np.ndarray, right: np.ndarray, look: Look) -> None:
@@ -115,31 +109,28 @@ def _lines(axes: Any, links: LatentLinks, left: np.ndarray, right: np.ndarray, l
     for a, b in np.argwhere(np.abs(links.terms) > 0.02 * largest):
         term = float(links.terms[a, b])
         height = left[a] + (right[b] - left[a]) * ease
-        style = {"linewidth": 9 * abs(term) / largest, "color": _sign_colour(term, look)}
+        style = {"linewidth": 9 * abs(term) / largest, "color": look.colours[int(term <= 0)]}
         axes.plot(3.5 + 2.1 * along, height, solid_capstyle="butt", alpha=0.55, **style)
-
-
-def _sign_colour(value: float, look: Look) -> str:
-    return look.colours[0] if value > 0 else look.colours[1]
 
 
 def _source_side(axes: Any, links: LatentLinks, heights: np.ndarray, look: Look) -> None:
     scale = 0.75 / (np.abs(links.source_weights).max() or 1.0)
+    style = {"va": "center", "fontsize": 9, "color": look.ink}
     for name, weight, y in zip(links.source, links.source_weights, heights, strict=True):
-        axes.barh(y, -scale * abs(weight), 0.3, left=3.45, color=_sign_colour(weight, look))
-        axes.text(2.6, y, plain(name, 28), ha="right", va="center", fontsize=9, color=look.ink)
+        colour = look.colours[int(weight <= 0)]
+        axes.barh(y, -scale * abs(weight), 0.3, left=3.45, color=colour)
+        axes.text(2.6, y, plain(name, 28), ha="right", **style)
 
 
 def _target_side(
     axes: Any, links: LatentLinks, heights: np.ndarray, pictures: Any, look: Look
 ) -> None:
-    scale = 0.75 / (np.abs(links.target_weights).max() or 1.0)
-    for k, (name, weight) in enumerate(zip(links.target, links.target_weights, strict=True)):
-        axes.barh(heights[k], scale * abs(weight), 0.3, left=5.65, color=look.soft)
+    lengths = np.abs(links.target_weights)
+    axes.barh(heights, 0.75 / (lengths.max() or 1.0) * lengths, 0.3, left=5.65, color=look.soft)
+    style = {"va": "center", "fontsize": 9, "color": look.ink}
+    for k, (name, y) in enumerate(zip(links.target, heights, strict=True)):
         if pictures is None:
-            axes.text(
-                6.5, heights[k], plain(name), ha="left", va="center", fontsize=9, color=look.ink
-            )
+            axes.text(6.5, y, plain(name), ha="left", **style)
             continue
         for e, picture in enumerate(p for p in pictures[k] if p is not None):
-            draw_picture(axes, picture, 6.5 + 0.6 * e, heights[k] - 0.28, 0.56)
+            draw_picture(axes, picture, 6.5 + 0.6 * e, y - 0.28, 0.56)

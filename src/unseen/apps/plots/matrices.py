@@ -7,24 +7,25 @@ from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.preprocessing import normalize
 
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain, text_width, tidy
+from unseen.errors import require
 from unseen.metrics import ConfusionMatrix
 
 _FEW = 12
 _MOST_NAMED = 100
 
 
-def cosine_similarities(vectors: np.ndarray, center: bool = True) -> np.ndarray:
-    """cos(v_a - m, v_b - m) for all pairs of rows, m their mean (or 0); C x C.
+def cosine_similarities(vectors: np.ndarray) -> np.ndarray:
+    """cos(v_a - m, v_b - m) for all pairs of rows, m their mean; C x C.
 
     Attributes are never negative, so unless the mean is subtracted all classes look alike.
     """
     V = np.asarray(vectors, dtype=np.float64)
-    V = V - V.mean(axis=0) if center else V
-    lengths = np.linalg.norm(V, axis=1, keepdims=True)
-    unit = np.divide(V, lengths, out=np.zeros_like(V), where=lengths > 0)
-    return np.clip(unit @ unit.T, -1, 1)
+    V = V - V.mean(axis=0)
+    return np.clip(cosine_similarity(V), -1, 1)
 
 
 def alike_order(similarities: np.ndarray) -> np.ndarray:
@@ -58,8 +59,7 @@ def similarity_figure(
         tidy(axes, look, grid=False)
         _name_side(axes.yaxis, names if k == 0 or not few else [], look)
         axes.set_xticks([])
-        _no_frame(axes)
-    _scale(figure, image, look, "cosine", ax=panels, shrink=0.6, aspect=30)
+    _scale(figure, image, look, "cosine", panels)
     return figure
 
 
@@ -68,19 +68,20 @@ def confusion_figure(confusion: ConfusionMatrix, look: Look = LIGHT) -> Any:
 
     Few classes have their numbers in the cells.
     """
-    names, shares = confusion.names.tolist(), _shares(confusion.values)
+    names, shares = confusion.names.tolist(), 100 * np.asarray(normalize(confusion.values, "l1"))
     n, few = len(names), len(names) <= _FEW
     side = max(2.2, 0.42 * n) if few else max(4.5, 0.135 * n)
     room = text_width(names, _size(n)) + 0.45
     figure = new_figure(side + room + (0 if few else 0.8), side + room, look)
     axes = figure.add_subplot(xlabel="named", ylabel="true class")
+    colours = require("matplotlib.colors", "report", "drawing a figure")
+    shades = colours.LinearSegmentedColormap.from_list("shades", [look.paper, look.colours[0]])
     # By the square root, so that what is rare can be seen too.
-    image = axes.imshow(np.sqrt(shares), cmap=_shades(look), vmin=0, vmax=10)
+    image = axes.imshow(np.sqrt(shares), cmap=shades, vmin=0, vmax=10)
     tidy(axes, look, grid=False)
     _name_side(axes.yaxis, names, look)
     _name_side(axes.xaxis, names, look)
     axes.tick_params(axis="x", rotation=90)
-    _no_frame(axes)
     if few:
         for a, b in np.ndindex(n, n):
             ink = look.paper if shares[a, b] > 40 else look.ink
@@ -91,23 +92,9 @@ def confusion_figure(confusion: ConfusionMatrix, look: Look = LIGHT) -> Any:
         axes.set_yticks(np.arange(4.5, n - 1, 5), minor=True)
         axes.grid(which="minor", color=look.line, linewidth=0.6)
         axes.tick_params(which="minor", length=0)
-        bar = _scale(
-            figure, image, look, "% of the rows of a class", ax=axes, shrink=0.6, aspect=30
-        )
+        bar = _scale(figure, image, look, "% of the rows of a class", axes)
         bar.set_ticks(np.sqrt([0, 5, 20, 50, 100]), labels=["0", "5", "20", "50", "100"])
     return figure
-
-
-def _shares(values: np.ndarray) -> np.ndarray:
-    totals = values.sum(axis=1, keepdims=True)
-    return 100 * values / np.where(totals > 0, totals, 1)
-
-
-def _shades(look: Look) -> Any:
-    """From the paper to the first colour of the look."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("shades", [look.paper, look.colours[0]])
 
 
 def _name_side(axis: Any, names: Sequence[str], look: Look) -> None:
@@ -121,13 +108,8 @@ def _size(n_names: int) -> float:
     return 9 if n_names <= _FEW else 7
 
 
-def _no_frame(axes: Any) -> None:
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-
-
-def _scale(figure: Any, image: Any, look: Look, label: str, **where: Any) -> Any:
-    bar = figure.colorbar(image, **where)
+def _scale(figure: Any, image: Any, look: Look, label: str, beside: Any) -> Any:
+    bar = figure.colorbar(image, ax=beside, shrink=0.6, aspect=30)
     bar.set_label(label, color=look.ink, fontsize=9)
     bar.ax.tick_params(colors=look.soft, labelcolor=look.ink, labelsize=8)
     bar.outline.set_visible(False)

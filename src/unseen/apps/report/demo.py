@@ -12,16 +12,15 @@ import numpy as np
 from unseen import __version__
 from unseen.apps.report import figures
 from unseen.apps.report import page as html
-from unseen.apps.report.measure import Measurements, Subject, measure
+from unseen.apps.report.measure import Measurements, measure
 from unseen.apps.report.model_page import retrieval
 from unseen.apps.report.page import Table, percent
-from unseen.apps.report.pictures import RowPictures
-from unseen.apps.report.publish import publish, write
+from unseen.apps.report.publish import publish, write_page
 from unseen.apps.report.results import class_table
 from unseen.datasets import ZeroShotDataset, digit_splits, load_digits_zero_shot
 from unseen.datasets.embedded import draw_segments
 from unseen.errors import require
-from unseen.estimators import ZeroShotClassifier, method
+from unseen.estimators import method
 from unseen.evaluation.protocols import Evaluation, evaluate
 
 _TOP = 5
@@ -57,16 +56,12 @@ class DemoResult:
     def recognition(self) -> Table:
         mean = f"mean of {len(SPLITS)} splits"
         columns = ["method", "per-class top-1", "chance", "mAP", mean, "seconds"]
-        rows = [
-            [
-                row.method,
-                *map(percent, (row.evaluation.per_class_accuracy, row.evaluation.chance)),
-                percent(row.evaluation.mean_average_precision),
-                f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}",
-                f"{row.seconds:.2f}",
-            ]
-            for row in self.rows
-        ]
+        rows = []
+        for row in self.rows:
+            found = row.evaluation
+            shares = found.per_class_accuracy, found.chance, found.mean_average_precision
+            over_splits = f"{percent(row.mean_over_splits)} ± {percent(row.deviation_over_splits)}"
+            rows.append([row.method, *map(percent, shares), over_splits, f"{row.seconds:.2f}"])
         names = ", ".join(self.found.names)
         return Table(f"Recognition of digits never seen in training ({names})", columns, rows)
 
@@ -91,28 +86,19 @@ def run_demo() -> DemoResult:
     models, rows = {}, []
     for name in SHOWN:
         start = time.perf_counter()
-        models[name] = _fitted(name, data)
+        models[name] = method(name)().fit(*data.training_set(), data.classes)
         result = evaluate(models[name], data)
         seconds = time.perf_counter() - start
-        scores = [_fitted(name, other).score(*other.unseen_set()) for other in others]
+        fits = (method(name)().fit(*other.training_set(), data.classes) for other in others)
+        scores = [m.score(*o.unseen_set()) for m, o in zip(fits, others, strict=True)]
         rows.append(DemoRow(name, result, float(np.mean(scores)), float(np.std(scores)), seconds))
     best = max(rows, key=lambda row: row.mean_over_splits).method
-    return DemoResult(tuple(rows), measure([Subject(best, models[best])], data, tsne_rows=0))
+    return DemoResult(tuple(rows), measure({best: models[best]}, data, tsne_rows=0))
 
 
-def _fitted(name: str, data: ZeroShotDataset) -> ZeroShotClassifier:
-    X, y = data.training_set()
-    return method(name)().fit(X, y, classes=data.classes)
-
-
-def write_demo(result: DemoResult, folder: Path) -> Path:
+def write_demo(result: DemoResult, out: Path) -> Path:
     """Write the page, which holds all it shows, and its figures as files."""
-    text = html.page("unseen: digits nobody trained on", _body(result, folder / "figures"))
-    write(folder / "index.html", text.encode())
-    return folder / "index.html"
-
-
-def _body(result: DemoResult, folder: Path) -> str:
+    folder = out / "figures"
     found, data = result.found, result.found.data
     *others, last = found.names
     says = (
@@ -127,25 +113,24 @@ def _body(result: DemoResult, folder: Path) -> str:
         f"of {len(SPLITS)} such splits is the honest summary."
     )
     lit = {name: draw_segments(data.classes.vector(name)) for name in found.names.tolist()}
-    repeat = html.paragraph(f"With unseen {__version__}:"), html.code("unseen demo --out FOLDER")
     parts = [
         html.paragraph(says),
         html.section("What the model knows of each digit", _description_table(data)),
         result.recognition()._replace(notes=[caveat]).html(),
-        html.section("Retrieval", retrieval(found, RowPictures(data), _TOP, folder, lit)),
+        html.section("Retrieval", retrieval(found, _TOP, folder, lit)),
         result.retrieval().html(),
         publish(figures.precision_recall(found), folder),
-        html.section("Repeat it", *repeat),
+        html.section("Repeat it", html.paragraph(f"With unseen {__version__}:")),
+        html.code("unseen demo --out FOLDER"),
     ]
-    return "\n".join(parts)
+    return write_page(out / "index.html", "unseen: digits nobody trained on", "\n".join(parts))
 
 
 def _description_table(data: ZeroShotDataset) -> str:
     table = data.classes
     segments = [a.removesuffix(" on") for a in table.attributes or () if a.endswith(" on")]
     rows = []
-    for name in table.names.tolist():
-        mark = " (unseen)" if name in data.unseen else ""
-        bits = table.vector(name)[: len(segments)]
-        rows.append([name + mark, *("on" if bit else "-" for bit in bits)])
+    for name, vector in zip(table.names.tolist(), table.vectors, strict=True):
+        marked = f"{name} (unseen)" if name in data.unseen else name
+        rows.append([marked, *("on" if bit else "-" for bit in vector[: len(segments)])])
     return html.table(["digit", *segments], rows)

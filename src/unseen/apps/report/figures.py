@@ -11,8 +11,7 @@ import numpy as np
 from unseen import metrics
 from unseen.apps import plots
 from unseen.apps.report.measure import Measured, Measurements
-from unseen.apps.report.pictures import RowPictures
-from unseen.apps.report.publish import Shown
+from unseen.apps.report.publish import Shown, has_pictures, row_picture
 from unseen.errors import counted
 from unseen.estimators.jlse import JLSE
 
@@ -76,13 +75,17 @@ def tsne(found: Measurements) -> Shown | None:
 def similarity(found: Measurements) -> Shown | None:
     if found.names.size < 3:
         return None
-    names = [found.titles[n] for n in found.names[found.order]]
+    names = found.names[found.order]
+    matrices = {"class table": plots.cosine_similarities(found.data.classes.select(names).vectors)}
+    for method in found.methods:
+        means = [method.codes[found.y == name].mean(axis=0) for name in names]
+        matrices[f"{method.label}: rows"] = plots.cosine_similarities(np.array(means))
     caption = (
         "Cosines between classes: of their descriptions, and of the mean embeddings of their rows, "
         "each after subtracting its mean over the classes. A matrix that looks like the first has "
         "carried the similarity of descriptions over to rows." + _left_out(found)
     )
-    draw = partial(plots.similarity_figure, found.similarities(), names)
+    draw = partial(plots.similarity_figure, matrices, [found.titles[n] for n in names])
     return Shown("similarity", "cosine similarity matrices of the unseen classes", caption, draw)
 
 
@@ -90,12 +93,7 @@ def seen_unseen(found: Measurements) -> Shown | None:
     curves = {m.label: m.curve for m in found.methods if m.curve is not None}
     if not curves:
         return None
-    results = {m.label: m.evaluation.generalized for m in found.methods}
-    stands = {
-        label: metrics.GeneralizedAccuracy(r.seen, r.unseen, r.harmonic_mean)
-        for label, r in results.items()
-        if r is not None
-    }
+    stands = {m.label: m.evaluation.generalized for m in found.methods}
     caption = (
         "Seen and unseen classes compete. Along a line more and more is subtracted from the scores "
         "of the seen classes; AUSUC is the area under it. The mark is the model as it is."
@@ -106,32 +104,28 @@ def seen_unseen(found: Measurements) -> Shown | None:
 
 def objectives(found: Measurements) -> Iterator[Shown]:
     for k, method in enumerate(found.methods, start=1):
-        history = np.asarray(getattr(method.subject.model, "history_", []))
-        if history.size == 0 or not np.isfinite(history).all():
-            continue
-        if history.ndim == 2 and history.shape[1] != len(plots.PARTS):
+        history = np.asarray(getattr(method.model, "history_", []))
+        of_parts = history.ndim < 2 or history.shape[1] == len(plots.PARTS)
+        if history.size == 0 or not np.isfinite(history).all() or not of_parts:
             continue
         parts = "the objective J and its parts" if history.ndim == 2 else "the objective"
         caption = f"{method.label}: {parts}, from the start through the rounds of training."
-        draw = partial(plots.objective_figure, history, plots.PARTS)
+        draw = partial(plots.objective_figure, history)
         yield Shown(f"objective-{k}", f"training objective of {method.label}", caption, draw)
 
 
 def explained(found: Measurements) -> Measured | None:
     """The first model whose latent links can be shown."""
-    methods = (m for m in found.methods if isinstance(m.subject.model, JLSE))
+    methods = (m for m in found.methods if isinstance(m.model, JLSE))
     return next(methods, None)
 
 
-def latent_links(found: Measurements, name: str, pictures: RowPictures) -> Shown:
+def latent_links(found: Measurements, method: Measured, name: str, number: int) -> Shown:
     """The links between a class and the row that fits it best."""
-    method = explained(found)
-    assert method is not None
-    assert isinstance(method.subject.model, JLSE)
     X, _ = found.data.unseen_set()
     row = int(np.argmax(method.scores[:, found.names.tolist().index(name)]))
     rows = np.asarray(found.data.unseen_rows)
-    links = plots.latent_links(method.subject.model, X, row, name)
+    links = plots.latent_links(method.model, X, row, name)
     source = tuple(found.titles.get(atom, atom) for atom in links.source)
     links = replace(links, name=found.titles[links.name], source=source)
     row_name = f"row {rows[row]}: {found.titles[found.y[row]]}"
@@ -142,25 +136,22 @@ def latent_links(found: Measurements, name: str, pictures: RowPictures) -> Shown
         "lines what a pair of atoms adds to the similarity: blue for the class, orange against "
         f"it. All links together add {links.total:+.2f}, those drawn {links.terms.sum():+.2f}."
     )
-    examples = [[pictures.array(r) for r in rows[atom].tolist()] for atom in links.examples]
-    shown = (links, examples if pictures.any else None, pictures.array(rows[row]), row_name)
+    examples = None
+    if has_pictures(found.data):
+        examples = [[row_picture(found.data, r) for r in rows[atom]] for atom in links.examples]
+    shown = (links, examples, row_picture(found.data, rows[row]), row_name)
+    place = "latent-links" if number == 1 else f"latent-links-{number}"
     alt = f"latent links between {links.name} and a row"
-    return Shown("latent-links", alt, caption, partial(plots.links_figure, *shown))
+    return Shown(place, alt, caption, partial(plots.links_figure, *shown))
 
 
-def gallery(
-    found: Measurements, pictures: RowPictures, top: int, descriptions: Mapping[str, np.ndarray]
-) -> Shown:
+def gallery(found: Measurements, top: int, descriptions: Mapping[str, np.ndarray]) -> Shown:
     """Pictures of the best rows of each class, after that of its description if there is one."""
-    strips = [
-        plots.Strip(
-            title,
-            descriptions.get(title),
-            [pictures.array(r.row) for r in returned],
-            [r.right for r in returned],
-        )
-        for title, returned in found.retrieved(top).items()
-    ]
+    strips = []
+    for title, returned in found.retrieved(top).items():
+        pictures = [row_picture(found.data, r.row) for r in returned]
+        right = [r.right for r in returned]
+        strips.append(plots.Strip(title, descriptions.get(title), pictures, right))
     heading = f"{found.main.label}: the {top} best fits of each class"
     draw = partial(plots.gallery_figure, strips, heading)
     caption = "A red frame and a cross mark a false return: a row of another class."

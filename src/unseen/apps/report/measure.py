@@ -17,37 +17,23 @@ from unseen.datasets import ZeroShotDataset
 from unseen.estimators import ZeroShotClassifier
 from unseen.evaluation.protocols import Evaluation, evaluate
 
-Progress = Callable[[str], None]
 # More classes than a figure can show legibly.
 _MOST_CLASSES = 60
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A fitted model, the name it has in the report, and the file it came from, if any."""
+class Measured(NamedTuple):
+    """A model on the unseen classes: scores (rows x names) and codes of the rows (rows x h)."""
 
     label: str
     model: ZeroShotClassifier
-    file: str = ""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A model on the unseen classes: scores (rows x names) and codes of the rows (rows x h)."""
-
-    subject: Subject
     evaluation: Evaluation
     scores: np.ndarray
     codes: np.ndarray
     curve: metrics.SeenUnseenCurve | None
 
-    @property
-    def label(self) -> str:
-        return self.subject.label
-
 
 class Returned(NamedTuple):
-    """A row that a class brought back: its number, the class that it is of, and whether rightly."""
+    """A row that a class brought back: its number, its own class, and whether that is the class."""
 
     row: int
     title: str
@@ -97,25 +83,13 @@ class Measurements:
         """For each shown class the rows that fit it best by the first model, best first."""
         found = {}
         for number in self.shown:
-            best = np.argsort(-self.main.scores[:, number], kind="stable")[:top].tolist()
-            name = str(self.names[number])
+            best = np.argsort(-self.main.scores[:, number], kind="stable")[:top]
+            rows, labels = self.data.unseen_rows[best].tolist(), self.y[best].tolist()
+            name = self.names.tolist()[number]
             found[self.titles[name]] = [
-                Returned(
-                    int(self.data.unseen_rows[k]),
-                    self.titles[str(self.y[k])],
-                    bool(self.y[k] == name),
-                )
-                for k in best
+                Returned(row, self.titles[label], label == name)
+                for row, label in zip(rows, labels, strict=True)
             ]
-        return found
-
-    def similarities(self) -> dict[str, np.ndarray]:
-        """Cosines between the shown classes: of descriptions, of mean codes of rows."""
-        vectors = self.data.classes.select(self.names[self.order]).vectors
-        found = {"class table": cosine_similarities(vectors)}
-        for method in self.methods:
-            means = [method.codes[self.y == name].mean(axis=0) for name in self.names[self.order]]
-            found[f"{method.label}: rows"] = cosine_similarities(np.array(means))
         return found
 
     def confusions(self, most: int = 10) -> list[tuple[str, str, int, float]]:
@@ -133,21 +107,24 @@ class Measurements:
 
 
 def measure(
-    subjects: Sequence[Subject],
+    models: Mapping[str, ZeroShotClassifier],
     data: ZeroShotDataset,
     tsne_rows: int = 1500,
-    progress: Progress = lambda what: None,
+    progress: Callable[[str], None] = lambda what: None,
 ) -> Measurements:
-    """Test models on the unseen classes of a data set, and all that figures need.
+    """Test models, by their labels, on the unseen classes of a data set, and all that figures need.
 
     t-SNE takes `tsne_rows` rows at most, drawn evenly from the classes; 0 leaves it out.
     """
     X, y = data.unseen_set()
     names = np.unique(y)
     methods = []
-    for subject in subjects:
-        progress(f"testing {subject.label}")
-        methods.append(_measured(subject, data, X, names))
+    for label, model in models.items():
+        progress(f"testing {label}")
+        result = evaluate(model, data)
+        scores, codes = model.similarities(X, data.classes.select(names)), model.transform(X)
+        curve = None if result.generalized is None else _curve(model, data, names)
+        methods.append(Measured(label, model, result, scores, codes, curve))
     sample = _sample(y, tsne_rows)
     points = {}
     if sample.size >= 4 and tsne_rows:
@@ -155,20 +132,6 @@ def measure(
             progress(f"t-SNE of {sample.size:,} rows, {method.label}")
             points[method.label] = tsne_points(method.codes[sample])
     return Measurements(data, names, y, tuple(methods), sample, points)
-
-
-def _measured(
-    subject: Subject, data: ZeroShotDataset, X: np.ndarray, names: np.ndarray
-) -> Measured:
-    model, table = subject.model, data.classes.select(names)
-    evaluation = evaluate(model, data)
-    return Measured(
-        subject,
-        evaluation,
-        model.similarities(X, table),
-        model.transform(X),
-        None if evaluation.generalized is None else _curve(model, data, names),
-    )
 
 
 def _curve(
@@ -197,10 +160,10 @@ def readable(names: Sequence[str]) -> dict[str, str]:
     return tidy if different else {n: n for n in names}
 
 
-def subjects_of(models: Sequence[tuple[str, ZeroShotClassifier]]) -> list[Subject]:
-    """Models with their files under the names of their methods, with the file if two are alike."""
-    kinds = [type(model).__name__ for _, model in models]
-    return [
-        Subject(kind if kinds.count(kind) == 1 else f"{kind} {k} ({file})", model, file)
-        for k, (kind, (file, model)) in enumerate(zip(kinds, models, strict=True), start=1)
-    ]
+def labels_of(models: Mapping[str, ZeroShotClassifier]) -> dict[str, str]:
+    """A label for the model of each file: its method, with the file where two are alike."""
+    kinds = [type(model).__name__ for model in models.values()]
+    return {
+        file: kind if kinds.count(kind) == 1 else f"{kind} {k} ({file})"
+        for k, (kind, file) in enumerate(zip(kinds, models, strict=True), start=1)
+    }

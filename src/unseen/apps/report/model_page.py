@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import starmap
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from unseen.apps.report import figures
 from unseen.apps.report import page as html
-from unseen.apps.report.measure import Measurements, Subject
+from unseen.apps.report.measure import Measured, Measurements
 from unseen.apps.report.page import percent
-from unseen.apps.report.pictures import RowPictures
 from unseen.apps.report.provenance import made_with, provenance
-from unseen.apps.report.publish import publish, replacing_figures, write
+from unseen.apps.report.publish import Shown, has_pictures, publish, write_page
 from unseen.apps.report.results import class_table, results_table
+from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, listed, nearest
+from unseen.estimators import ZeroShotClassifier
 from unseen.files import reading
 from unseen.support.parameters import plain_parameters, usual_parameters
 
@@ -30,46 +34,41 @@ def write_model_report(
     explain: Sequence[str] = (),
     top: int = 5,
     progress: Callable[[str], None] = lambda what: None,
+    model_files: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
     """Write index.html, which holds all it shows, and its figures as files in `figures`.
 
     command : what made the report, for the reader to repeat it.
     explain : classes whose latent links are drawn; by default that of the best average precision.
     top : how many rows the gallery shows of each class.
+    model_files : the files that models were read from, by their labels.
     """
     _check_names(found, explain)
+    results = {m.label: m.evaluation for m in found.methods}
+    figure = partial(publish, folder=folder / "figures")
+    sections: dict[str, Callable[[], str]] = {
+        "Results": lambda: html.table(*results_table("", results)[1:3]),
+        "Retrieval": lambda: retrieval(found, top, folder / "figures"),
+        "Precision and recall": lambda: figure(figures.precision_recall(found)),
+        "Confusions": lambda: figure(figures.confusion(found)) + _confusions(found),
+        "By class": lambda: _by_class(class_table(results, found.titles)),
+        "Embeddings": lambda: figure(figures.tsne(found)),
+        "Similarity of classes": lambda: figure(figures.similarity(found)),
+        "Seen and unseen classes": lambda: figure(figures.seen_unseen(found)),
+        "Latent links": lambda: "\n".join(map(figure, _links(found, explain))),
+        "Training": lambda: "\n".join(map(figure, figures.objectives(found))),
+        "Parameters": lambda: "\n".join(map(_parameters, found.methods)),
+        "Data": lambda: _data(found),
+        "Repeat it": lambda: _repeat(found, command, model_files),
+    }
     parts: dict[str, str] = {}
-    with replacing_figures(folder / "figures"):
-        for title, make in _sections(found, folder / "figures", command, explain, top):
-            progress(title.lower())
-            content = make()
-            if content:
-                parts[title] = content
-    labels = " against ".join(m.label for m in found.methods)
-    body = [html.contents(list(parts))]
-    body += [html.section(title, content) for title, content in parts.items()]
-    text = html.page(f"{labels} on {found.data.name}", "\n".join(body))
-    write(folder / "index.html", text.encode())
-    return folder / "index.html"
-
-
-def _sections(
-    found: Measurements, folder: Path, command: str, explain: Sequence[str], top: int
-) -> Iterator[tuple[str, Callable[[], str]]]:
-    pictures = RowPictures(found.data)
-    yield "Results", lambda: _results(found)
-    yield "Retrieval", lambda: retrieval(found, pictures, top, folder)
-    yield "Precision and recall", lambda: publish(figures.precision_recall(found), folder)
-    yield "Confusions", lambda: _confusions(found, folder)
-    yield "By class", lambda: _by_class(found)
-    yield "Embeddings", lambda: publish(figures.tsne(found), folder)
-    yield "Similarity of classes", lambda: publish(figures.similarity(found), folder)
-    yield "Seen and unseen classes", lambda: publish(figures.seen_unseen(found), folder)
-    yield "Latent links", lambda: _links(found, pictures, explain, folder)
-    yield "Training", lambda: "\n".join(publish(s, folder) for s in figures.objectives(found))
-    yield "Parameters", lambda: "\n".join(_parameters(m.subject) for m in found.methods)
-    yield "Data", lambda: _data(found)
-    yield "Repeat it", lambda: _repeat(found, command)
+    for title, make in sections.items():
+        progress(title.lower())
+        if content := make():
+            parts[title] = content
+    body = [html.contents(list(parts)), *starmap(html.section, parts.items())]
+    title = f"{' against '.join(results)} on {found.data.name}"
+    return write_page(folder / "index.html", title, "\n".join(body))
 
 
 def _check_names(found: Measurements, explain: Sequence[str]) -> None:
@@ -86,26 +85,17 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         )
 
 
-def _results(found: Measurements) -> str:
-    table = results_table("", {m.label: m.evaluation for m in found.methods})
-    return html.table(table.columns, table.rows)
-
-
 def retrieval(
-    found: Measurements,
-    pictures: RowPictures,
-    top: int,
-    folder: Path,
-    descriptions: Mapping[str, Any] | None = None,
+    found: Measurements, top: int, folder: Path, descriptions: Mapping[str, Any] | None = None
 ) -> str:
     """The best rows of each class, as pictures where there are any."""
     says = html.paragraph(
         f"{found.main.label}: the description of a class goes in, the {top} rows that fit it best "
         "come out, best first."
     )
-    if not pictures.any:
+    if not has_pictures(found.data):
         return says + _returned_table(found, top)
-    shown = figures.gallery(found, pictures, top, descriptions or {})
+    shown = figures.gallery(found, top, descriptions or {})
     table = html.details("The rows by their numbers", _returned_table(found, top))
     return says + publish(shown, folder) + table
 
@@ -121,43 +111,36 @@ def _returned_table(found: Measurements, top: int) -> str:
     return html.table(columns, rows) + note
 
 
-def _confusions(found: Measurements, folder: Path) -> str:
+def _confusions(found: Measurements) -> str:
     frequent = [
         [found.titles[true], found.titles[named], rows, percent(share)]
         for true, named, rows, share in found.confusions()
     ]
     table = html.table(["true class", "named", "rows", "of the class"], frequent)
-    return publish(figures.confusion(found), folder) + (
-        html.paragraph("The most frequent confusions:") + table if frequent else ""
-    )
+    return html.paragraph("The most frequent confusions:") + table if frequent else ""
 
 
-def _by_class(found: Measurements) -> str:
-    made = class_table({m.label: m.evaluation for m in found.methods}, found.titles)
+def _by_class(made: html.Table) -> str:
     table = html.table(made.columns, made.rows)
     return table if len(made.rows) <= _FEW else html.details(f"All {len(made.rows)} classes", table)
 
 
-def _links(found: Measurements, pictures: RowPictures, explain: Sequence[str], folder: Path) -> str:
+def _links(found: Measurements, explain: Sequence[str]) -> list[Shown]:
     method = figures.explained(found)
     if method is None:
-        return ""
+        return []
     best = max(method.evaluation.by_class, key=lambda c: c.average_precision).name
-    parts = []
-    for k, name in enumerate(explain or [best]):
-        shown = figures.latent_links(found, name, pictures)
-        numbered = shown if k == 0 else shown._replace(name=f"{shown.name}-{k + 1}")
-        parts.append(publish(numbered, folder))
-    return "\n".join(parts)
+    chosen = enumerate(explain or [best], start=1)
+    return [figures.latent_links(found, method, name, k) for k, name in chosen]
 
 
-def _parameters(subject: Subject) -> str:
-    usual = usual_parameters(subject.model)
+def _parameters(method: Measured) -> str:
+    usual = usual_parameters(method.model)
     rows = [
         [name, value, "" if value == usual[name] else f"default {usual[name]}"]
-        for name, value in plain_parameters(subject.model).items()
+        for name, value in plain_parameters(method.model).items()
     ]
-    return html.details(subject.label, html.table(["parameter", "value", ""], rows))
+    return html.details(method.label, html.table(["parameter", "value", ""], rows))
 
 
 def _data(found: Measurements) -> str:
@@ -169,21 +152,21 @@ def _data(found: Measurements) -> str:
     return numbers + notes + html.details(f"Checksums of {counted(len(sources), 'file')}", checked)
 
 
-def _repeat(found: Measurements, command: str) -> str:
-    saved = [m.subject for m in found.methods if m.subject.file]
+def _repeat(found: Measurements, command: str, model_files: Mapping[str, str]) -> str:
     parts = [html.code(command)] if command else []
-    elsewhere = [subject.label for subject in saved if _trained_elsewhere(found, subject)]
+    saved = [m for m in found.methods if m.label in model_files]
+    elsewhere = [m.label for m in saved if _trained_elsewhere(m.model, found.data)]
     if elsewhere:
         says = f"{listed(elsewhere)} in its file was trained on other data than those of this page."
         parts.append(html.paragraph(says, note=True))
-    models = [[subject.label, subject.file, reading.sha256(subject.file)] for subject in saved]
+    models = [[label, file, reading.sha256(file)] for label, file in model_files.items()]
     parts += [html.table(["model", "file", "SHA-256"], models)] if models else []
     parts.append(html.paragraph(made_with([provenance(found.data)]), note=True))
     return "\n".join(parts)
 
 
-def _trained_elsewhere(found: Measurements, subject: Subject) -> bool:
+def _trained_elsewhere(model: ZeroShotClassifier, data: ZeroShotDataset) -> bool:
     """Whether a model is known to come from other files, or from more or fewer rows."""
-    then, data = subject.model.training_data_, found.data
+    then = model.training_data_
     other_files = "files" in then and then["files"] != dict(data.sources)
     return other_files or then.get("rows", data.train_rows.size) != data.train_rows.size

@@ -9,20 +9,14 @@ from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+_NUMERIC = ' class="number"'
 # A figure of so many pixels can be read on a telephone.
 _NARROW = 480
 # A count, a share, a mean with its deviation, or nothing.
 _NUMBER = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
 _STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
-
-
 # What shows that the library wrote a page.
 MAKER = '<meta name="generator" content="unseen">'
-
-
-def is_page(start: bytes) -> bool:
-    """Whether a file that begins so is a page of the library, of an earlier version too."""
-    return MAKER.encode() in start or f"<style>{_STYLE[:80]}".encode() in start
 
 
 def page(title: str, body: str) -> str:
@@ -61,7 +55,7 @@ def percent(share: float) -> str:
 
 
 def paragraph(text: str, note: bool = False) -> str:
-    return f"<p{_class('note') if note else ''}>{escape(text)}</p>"
+    return f'<p class="note">{escape(text)}</p>' if note else f"<p>{escape(text)}</p>"
 
 
 def code(text: str) -> str:
@@ -106,13 +100,9 @@ def _line(cells: Sequence[Any]) -> str:
 
 def _cells(tag: str, values: Sequence[Any], numbered: Sequence[bool]) -> str:
     return "".join(
-        f"<{tag}{_class('number') if is_number else ''}>{escape(str(value))}</{tag}>"
+        f"<{tag}{_NUMERIC if is_number else ''}>{escape(str(value))}</{tag}>"
         for value, is_number in zip(values, numbered, strict=True)
     )
-
-
-def _class(name: str) -> str:
-    return f' class="{name}"'
 
 
 def picture(light: str, dark: str, width: int, alt: str, caption: str = "") -> str:

@@ -1,16 +1,22 @@
-"""Figures on their way to a page: drawn light and dark, written as files, inlined."""
+"""Figures and pictures on their way to a page: drawn light and dark, written as files, inlined."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen.apps.plots.canvas import LOOKS, MAKER, Look, jpeg, png, svg
+import numpy as np
+
+from unseen.apps.plots.canvas import DARK, LIGHT, Look, encoded
 from unseen.apps.report import page
+from unseen.datasets import ZeroShotDataset
+from unseen.errors import require
 from unseen.files.writing import writing
+
+_SIDE = 128
 
 
 class Shown(NamedTuple):
@@ -32,43 +38,23 @@ def publish(shown: Shown | None, folder: Path) -> str:
     if shown is None:
         return ""
     uris, width = [], 0
-    for look in LOOKS:
-        figure, place = shown.draw(look), _place(shown.name, look, folder)
-        write(place.with_suffix(".png"), png(figure))
-        if shown.photographs:
-            uris.append(data_uri(jpeg(figure), "jpeg"))
-        else:
-            drawing = svg(figure).encode()
-            write(place.with_suffix(".svg"), drawing)
-            uris.append(data_uri(drawing, "svg+xml"))
+    for look, ending in ((LIGHT, ""), (DARK, "-dark")):
+        figure = shown.draw(look)
+        write(folder / f"{shown.name}{ending}.png", encoded(figure, "png"))
+        inlined = encoded(figure, "jpeg" if shown.photographs else "svg")
+        if not shown.photographs:
+            write(folder / f"{shown.name}{ending}.svg", inlined)
+        kind = "jpeg" if shown.photographs else "svg+xml"
+        uris.append(f"data:image/{kind};base64,{base64.b64encode(inlined).decode()}")
         # A CSS pixel is 1/96 of an inch.
         width = round(96 * figure.get_figwidth())
     return page.picture(uris[0], uris[1], width, shown.alt, shown.caption)
 
 
-def _place(name: str, look: Look, folder: Path) -> Path:
-    return folder / (name if look is LOOKS[0] else f"{name}-{look.name}")
-
-
-@contextmanager
-def replacing_figures(folder: Path) -> Iterator[None]:
-    """Figures of an earlier page in the folder that this one does not make again are removed."""
-    before = {path: path.stat().st_mtime_ns for path in _figures_in(folder)}
-    yield
-    for path, time in before.items():
-        if path.exists() and path.stat().st_mtime_ns == time:
-            path.unlink()
-
-
-def _figures_in(folder: Path) -> Iterator[Path]:
-    """What `publish` has written there; a user's own files do not bear the library's name."""
-    for path in folder.glob("*.png"):
-        with path.open("rb") as file:
-            if f"Software\0{MAKER}".encode() not in file.read(200):
-                continue
-        yield path
-        if path.with_suffix(".svg").exists():
-            yield path.with_suffix(".svg")
+def write_page(path: Path, title: str, body: str) -> Path:
+    """Write a whole page; returns its path."""
+    write(path, page.page(title, body).encode())
+    return path
 
 
 def write(path: Path, content: bytes) -> None:
@@ -76,6 +62,32 @@ def write(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def data_uri(content: bytes, kind: str) -> str:
-    """An image as a data URI."""
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+def has_pictures(data: ZeroShotDataset) -> bool:
+    return data.images is not None or data.image_paths is not None
+
+
+def row_picture(data: ZeroShotDataset, row: int) -> np.ndarray | None:
+    """The picture for a figure: grey, with dark ink on white, or coloured; None without."""
+    if data.images is not None:
+        return np.asarray(data.images[row])
+    path = "" if data.image_paths is None else str(data.image_paths[row])
+    return _small(path) if path else None
+
+
+@lru_cache(maxsize=1000)
+def _small(path: str) -> np.ndarray | None:
+    """A picture file, made small; None if it cannot be read, as a report is worth having without.
+
+    A file that says it is larger than 50 million pixels is left alone.
+    """
+    pictures = require("PIL.Image", "report", "showing pictures")
+    try:
+        with pictures.open(path) as file:
+            if file.width * file.height > 50_000_000:
+                return None
+            file.draft("RGB", (2 * _SIDE, 2 * _SIDE))
+            picture = file.convert("RGB")
+    except (OSError, ValueError, SyntaxError):
+        return None
+    picture.thumbnail((_SIDE, _SIDE))
+    return np.asarray(picture)
