@@ -18,15 +18,34 @@ Results go to standard output, progress, notes and errors to standard error. `--
 for a program. Exit codes: 0 done, 1 the data or a file cannot be used (one sentence says why), 2
 the command was not understood, 130 interrupted.
 
+## A file of options
+
+Every command takes `--config FILE`, a TOML file with options by their long names and arguments by
+theirs in lower case. It is the same as giving them as options, and options win. Parameters of the
+method stand under `[set]`, those of its parts as `row_scaler__center = false` or in a table of the
+part, `[set.row_scaler]`. A table with the name of a command is for that command alone. A name that
+does not exist is an error that gives the nearest one. This is `digits.toml`, used below:
+
+```toml
+{config}```
+
 ## Completion in a shell
 
 `unseen --install-completion` lets the shell complete commands and options.
+"""
+CONFIG = """data = "digits"
+
+[fit]
+out = "small.unseen"
+
+[fit.set]
+n_target_atoms = 50
 """
 SHOWN: dict[str, list[str]] = {
     "check": ["unseen check digits"],
     "fit": [
         "unseen fit digits --calibrate --out digits.unseen",
-        "unseen fit digits --set n_target_atoms=50 --checkpoint small.checkpoint -o small.unseen",
+        "unseen fit --config digits.toml --set training__max_iter=1 --checkpoint small.checkpoint",
     ],
     "predict": [
         "unseen predict digits.unseen rows.npy",
@@ -45,7 +64,7 @@ SHOWN: dict[str, list[str]] = {
 
 def page() -> str:
     """The page, with what the commands print now."""
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION.format(config=CONFIG)]
     with empty_folder():
         _write_examples()
         for name in COMMANDS:
@@ -60,6 +79,7 @@ def _write_examples() -> None:
 
     from unseen import load_digits_zero_shot
 
+    Path("digits.toml").write_text(CONFIG, encoding="utf-8")
     np.save("rows.npy", load_digits_zero_shot().unseen_set()[0][:4])
 
 

@@ -120,7 +120,53 @@ def test_explanations_that_cannot_be_given(folder: Path, model_file: Path, tmp_p
     assert_one_sentence(outcome, "is of ESZSL; only 'jlse', 'kernel-jlse' give reasons")
 
 
-# -- variants ------------------------------------------------------------------------------------
+# -- a file of options ----------------------------------------------------------------------------
+
+
+def write_config(folder: Path, text: str) -> Path:
+    path = folder / "run.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_of_options_equals_options(folder: Path, model_file: Path, tmp_path: Path) -> None:
+    settings = "\n".join(f"{k} = {v}" for k, v in SETTINGS.items())
+    places = f"data = '{folder}'\nmethod = 'jlse'\nout = '{tmp_path / 'm'}'\njson = true\n"
+    config = write_config(tmp_path, f"{places}[set]\n{settings}\n[predict]\ntop = 2\n")
+    done = run_unseen("fit", "--config", config)
+    assert done.json["out"] == str(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == model_file.read_bytes()
+
+
+def test_options_win_over_the_file(folder: Path, tmp_path: Path) -> None:
+    config = write_config(
+        tmp_path,
+        f"out = '{tmp_path / 'm'}'\nmethod = 'jlse'\n"
+        "[fit.set]\nrow_penalty = 0.5\nrow_scaler__center = false\n",
+    )
+    options = ["--method", "eszsl", "--set", "row_penalty=0.25", "--json"]
+    found = run_unseen("fit", folder, "--config", config, *options).json
+    assert found["method"] == "eszsl"
+    assert (found["parameters"]["row_penalty"], found["parameters"]["row_scaler__center"]) == (
+        0.25,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[fit.set]\nrow_scaler__center = false\n",
+        "[fit.set.row_scaler]\ncenter = false\n",
+        "[set]\nrow_scaler = 'RowScaler'\nrow_scaler__center = false\n",
+    ],
+)
+def test_parameters_of_parts_in_a_file(folder: Path, tmp_path: Path, text: str) -> None:
+    config = write_config(tmp_path, f"out = '{tmp_path / 'm'}'\nmethod = 'eszsl'\n{text}")
+    options = ["--set", "class_scaler__unit_length=false", "--json"]
+    found = run_unseen("fit", folder, "--config", config, *options).json["parameters"]
+    assert (found["row_scaler"], found["row_scaler__center"]) == ("RowScaler", False)
+    assert (found["row_scaler__unit_length"], found["class_scaler__unit_length"]) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +185,53 @@ def test_variants_are_chosen_by_name(folder: Path, tmp_path: Path, options: list
     model = unseen.load(tmp_path / "m")
     assert type(model.testing).__name__ == "DataFit"
     assert model.n_iter_ == 0
+
+
+def test_every_kind_of_option_can_stand_in_the_file(
+    folder: Path, model_file: Path, tmp_path: Path
+) -> None:
+    config = write_config(
+        tmp_path,
+        f"model = '{model_file}'\nfeatures = '{folder}'\n"
+        "[retrieve]\nclass = 'Heron'\nk = 3\njson = true\n[predict]\ncandidates = 'Heron,12'\n",
+    )
+    assert len(run_unseen("retrieve", "--config", config).json) == 3
+    assert len(run_unseen("retrieve", "--config", config, "-k", 4).json) == 4
+    lines = run_unseen("predict", "--config", config, "--json").json
+    assert {line["class"] for line in lines} <= {"Heron", "12"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("outt = 'm'", "'unseen fit' has no option 'outt'; nearest name: 'out'; it has 'data',"),
+        ("[fit]\nmetod = 'jlse'", "no option 'metod'; nearest name: 'method'"),
+        ("[sett]\na = 1", "no option 'sett'; nearest name: 'set'"),
+        ("[ft]\nout = 'm'", "no option 'ft'; nearest name: 'fit'"),
+        ("set = 3", "set must be a table"),
+        ("out = ['a', 'b']", "out takes one value"),
+        ("json = 'yes'", "json is true or false, not 'yes'"),
+        ("fit = 3", "fit must be a table of options"),
+        ("out = ", "is not a TOML file"),
+        ("method = 'eszsl'\n[set.row_scaler]\ncentre = true", "nearest name: 'row_scaler__center'"),
+        ("[set]\nmax_iter = 3", "JLSE has no parameter 'max_iter', but 'training__max_iter'"),
+        ("[set.training]\nmax_itr = 3", "nearest name: 'training__max_iter'"),
+        ("[set]\ntesting = 'DataFitt'", "not 'DataFitt'; nearest name: 'DataFit'"),
+        ("[set]\ntesting = 'DataFit'\ntesting__tol = 1", "has no parameter 'testing__tol'"),
+    ],
+)
+def test_a_file_of_options_that_is_wrong(
+    folder: Path, tmp_path: Path, text: str, words: str
+) -> None:
+    config = write_config(tmp_path, text)
+    fit = ["fit", folder, "--config", config, "--out", tmp_path / "m"]
+    assert_one_sentence(run_unseen(*fit), words)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_file_of_options_that_is_not_there(folder: Path, tmp_path: Path) -> None:
+    outcome = run_unseen("fit", folder, "-o", tmp_path / "m", "--config", tmp_path / "absent.toml")
+    assert_one_sentence(outcome, "absent.toml does not exist")
 
 
 # -- in a shell -----------------------------------------------------------------------------------

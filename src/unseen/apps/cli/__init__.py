@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from unseen import __version__
+from unseen.apps.cli.config import configured
 from unseen.errors import InputError, MissingExtraError
 
 # The module of each command and the first line of its help: with these 'unseen --help' loads none
@@ -39,11 +41,17 @@ COMMANDS = {
 
 
 def command(name: str) -> Any:
-    """A command with all its options; its module is imported."""
+    """A command with all its options, and that of a file of them; its module is imported."""
     module, _ = COMMANDS[name]
-    single = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    single.command(name)(getattr(import_module(f"unseen.apps.cli.{module}"), name))
-    return typer.main.get_command(single)
+    made = _single(name, getattr(import_module(f"unseen.apps.cli.{module}"), name))
+    made.params += _single("config", configured).params
+    return made
+
+
+def _single(name: str, function: Callable[..., None]) -> Any:
+    alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
 
 
 class Commands(TyperGroup):

@@ -260,7 +260,7 @@ def _compared(found: Tuning) -> str:
 
 
 def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:
-    """Plain parameters from NAME=VALUE; a part is named by its class."""
+    """Plain parameters from NAME=VALUE; a part is named by its class, or given as a table."""
     given: dict[str, Any] = {}
     for setting in settings or []:
         name, equals, text = setting.partition("=")
@@ -268,9 +268,13 @@ def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> di
             raise InputError(f"--set {setting}: write NAME=VALUE")
         try:  # a Python literal, else a string
             words = ("true", "false")
-            given[name] = ast.literal_eval(text.title() if text.casefold() in words else text)
+            value = ast.literal_eval(text.title() if text.casefold() in words else text)
         except (ValueError, SyntaxError):
-            given[name] = text
+            value = text
+        if name in kind._parts and isinstance(value, dict):
+            given |= {f"{name}__{k}": v for k, v in value.items()}
+        else:
+            given[name] = value
     built(kind, given)._check_parameters()
     return given
 

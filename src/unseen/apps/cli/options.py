@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from unseen.apps.cli.config import settings_of_both
+
 _DATA = "A data set: a folder, a .npz file, or a name that 'unseen datasets' lists."
 _SPLIT = "Which division into seen and unseen classes, where the data set comes with several."
 _BUDGET = "Start no new fit of a search after this time."
@@ -16,6 +18,7 @@ _CHECKPOINT = (
     "Keep the state of the work in this file. A command that was stopped resumes from it when it "
     "is given again; the file is removed when the work is done."
 )
+_SETTING = "A parameter of the method; repeatable."
 DEFAULT_METHOD = "kernel-jlse"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA)]
@@ -30,7 +33,7 @@ Method = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method; repeatable."),
+    typer.Option("--set", metavar="NAME=VALUE", callback=settings_of_both, help=_SETTING),
 ]
 Split = Annotated[str, typer.Option(help=_SPLIT)]
 Budget = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help=_BUDGET)]
