@@ -32,6 +32,10 @@ class TestKernelJLSE(Contract):
     agreement = 0.05
 
 
+class TestGaussianMatch(Contract):
+    method = "gaussian-match"
+
+
 class TestConSE(Contract):
     method = "conse"
     quick: ClassVar = {"penalty": 1e-3}

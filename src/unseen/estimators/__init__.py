@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unseen.estimators.deep import DeepEmbedding as DeepEmbedding
     from unseen.estimators.devise import DeViSE as DeViSE
     from unseen.estimators.eszsl import ESZSL as ESZSL
+    from unseen.estimators.gaussian_match import GaussianMatch as GaussianMatch
     from unseen.estimators.jlse import JLSE as JLSE
     from unseen.estimators.kernel_jlse import KernelJLSE as KernelJLSE
     from unseen.estimators.latem import LatEm as LatEm
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "jlse": "jlse:JLSE",
     "kernel-jlse": "kernel_jlse:KernelJLSE",
+    "gaussian-match": "gaussian_match:GaussianMatch",
     "eszsl": "eszsl:ESZSL",
     "conse": "conse:ConSE",
     "costa": "costa:COSTA",

@@ -106,7 +106,7 @@ class ZeroShotClassifier(
             makes this an ordinary classifier.
         """
         given, X = X, validate_data(self, X, dtype=float_types(X))
-        labels = _as_labels(y, X.shape[0])
+        labels = as_labels(y, X.shape[0])
         seen = np.unique(labels)
         if seen.size < 2:
             raise InputError(
@@ -238,7 +238,7 @@ class ZeroShotClassifier(
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         seen = self.class_table_.select(self.seen_classes_)
-        labels = _as_labels(y, X.shape[0])
+        labels = as_labels(y, X.shape[0])
         seen.rows(labels)
         self.seen_penalty_ = learn_seen_penalty(self, X, labels, seen, random_state)
         return self
@@ -303,6 +303,15 @@ class ZeroShotClassifier(
         check_is_fitted(self)
         return candidates_of(self, candidates)
 
+    def _number_if_seen(self, table: ClassTable) -> np.ndarray:
+        """The number of each class in training, -1 for others and for one described anew."""
+        known = self.class_table_.select(self.seen_classes_).vectors
+        number = np.searchsorted(self.seen_classes_, table.names)
+        number = np.minimum(number, self.seen_classes_.size - 1)
+        is_seen = self.seen_classes_[number] == table.names
+        is_seen &= np.isclose(table.vectors, known[number]).all(axis=1)
+        return np.where(is_seen, number, -1)
+
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
@@ -322,7 +331,7 @@ class ZeroShotClassifier(
             yield scores
 
 
-def _as_labels(y: Any, n_rows: int) -> np.ndarray:
+def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
@@ -340,3 +349,12 @@ def _checked_k(k: int, most: int, what: str) -> int:
     if k > most:
         raise InputError(f"k={k} is more than the {most} {what} there are")
     return int(k)
+
+
+def one_row(x: Any) -> Any:
+    """One row as a table of one row; names of columns are kept."""
+    if np.ndim(x) == 1:
+        return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
+    if np.ndim(x) != 2 or len(x) != 1:
+        raise InputError(f"explain takes one row, not an array of shape {np.shape(x)}")
+    return x

@@ -113,16 +113,16 @@ def explain(
         similarity=float(similarity),
         bias=model.b,
         match=float(decision_scores(np.array([similarity]), model.loss, model.link)[0]),
-        atoms=tuple(AtomSum(atoms[k], float(by_atom[k])) for k in _largest(by_atom, top)),
+        atoms=tuple(AtomSum(atoms[k], float(by_atom[k])) for k in largest(by_atom, top)),
         links=tuple(Link(atoms[s], int(t), float(terms[s, t])) for s, t in links),
         attributes=tuple(
             AttributeSupport(attributes[m], bool(above[m] > 0), float(support[m]))
-            for m in _largest(support, top)
+            for m in largest(support, top)
         ),
     )
 
 
-def _largest(values: np.ndarray, top: int) -> np.ndarray:
+def largest(values: np.ndarray, top: int) -> np.ndarray:
     """The `top` positions of largest size, from the most positive to the most negative."""
     chosen = np.argsort(-np.abs(values), kind="stable")[:top]
     return chosen[np.argsort(-values[chosen], kind="stable")]

@@ -11,6 +11,7 @@ from scipy.stats import loguniform
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
+from unseen.estimators.base import one_row
 from unseen.estimators.explanation import Explanation, explain
 from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.matching import PairMatching
@@ -171,15 +172,7 @@ class JLSE(PairMatching):
         return self._kept[key]
 
     def _number_if_seen(self, table: ClassTable) -> np.ndarray:
-        """The number of each class in training, -1 for others and for one described anew."""
-        if self._has_pairs:
-            return self._known_sources(table)
-        known = self.class_table_.select(self.seen_classes_).vectors
-        number = np.searchsorted(self.seen_classes_, table.names)
-        number = np.minimum(number, self.seen_classes_.size - 1)
-        is_seen = self.seen_classes_[number] == table.names
-        is_seen &= np.isclose(table.vectors, known[number]).all(axis=1)
-        return np.where(is_seen, number, -1)
+        return self._known_sources(table) if self._has_pairs else super()._number_if_seen(table)
 
     def _score(self, X: np.ndarray, prepared: Candidates) -> np.ndarray:
         return self._scorer.scores(self.latent_.project(X), prepared)
@@ -197,7 +190,7 @@ class JLSE(PairMatching):
         the similarity z_s' W z_t + b; what the decision adds to it for a class as a whole (the fit
         of its description, an offset) is the same for every row.
         """
-        x = _as_row(x)
+        x = one_row(x)
         name = self.predict(x)[0] if name is None else name
         table = self._candidates([name])
         score = float(self.similarities(x, [name])[0, 0])
@@ -224,12 +217,3 @@ def _with(value: Any, values: list[Any]) -> list[Any]:
     """Values and one more, numbers in order."""
     mixed = any(isinstance(v, str) for v in [value, *values])
     return [value, *values] if mixed else sorted([value, *values])
-
-
-def _as_row(x: Any) -> Any:
-    """One row as a table of one row; names of columns are kept."""
-    if np.ndim(x) == 1:
-        return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
-    if np.ndim(x) != 2 or len(x) != 1:
-        raise InputError(f"explain takes one row, not an array of shape {np.shape(x)}")
-    return x

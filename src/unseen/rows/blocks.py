@@ -50,6 +50,15 @@ def row_lengths(X: np.ndarray) -> np.ndarray:
     return (largest * lengths)[:, 0]
 
 
+def signed_power(X: np.ndarray, power: float) -> np.ndarray:
+    """sign(x) |x|^power of each entry; X itself with a power of one."""
+    if power == 1:
+        return X
+    X = X.astype(float_type(X), copy=False)
+    raised = np.sqrt(np.abs(X)) if power == 0.5 else np.abs(X) ** power
+    return np.copysign(raised, X, out=raised)
+
+
 def sum_of_squares(X: np.ndarray) -> float:
     """Σ of the squares of all entries, added up in float64 without a copy of X in it."""
     return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
@@ -72,7 +81,7 @@ def float_type(X: np.ndarray) -> np.dtype:
 class TrainingRows:
     """Scaled training rows X̃ (N x d_t), touched only a block at a time.
 
-        x̃_j = [(x_j / |x_j| - mean) / scale, constant],       parts of it optional
+        x̃_j = [(t_j / |t_j| - mean) / scale, constant],  t_j = sign(x_j) |x_j|^power
 
     Products are taken with the rows as they are and put right afterwards, so no scaled copy of X
     is made and X may be a memory map larger than memory. An engine that keeps its blocks elsewhere
@@ -85,7 +94,7 @@ class TrainingRows:
         self.n_columns, self.dtype = X.shape[1] + (scaling.constant > 0), X.dtype
         self._factors = np.full(self.n_rows, 1 / scaling.scale, dtype=self.dtype)
         if scaling.unit_length:
-            for rows, block in self._blocks():
+            for rows, block in self._powered():
                 lengths = row_lengths(block)
                 self._factors[rows] /= np.where(lengths > 0, lengths, 1)
         shift = np.zeros(X.shape[1]) if scaling.mean is None else scaling.mean / scaling.scale
@@ -101,11 +110,14 @@ class TrainingRows:
         for rows in row_blocks(self.n_rows, self.n_columns * self.dtype.itemsize):
             yield rows, np.asarray(self.X[rows if self.index is None else self.index[rows]])
 
+    def _powered(self) -> Iterator[tuple[slice, np.ndarray]]:
+        return ((rows, signed_power(X, self.scaling.power)) for rows, X in self._blocks())
+
     def project(self, D: np.ndarray) -> np.ndarray:
         """X̃ D, N x h."""
         D = np.ascontiguousarray(D, dtype=self.dtype)
         out = np.empty((self.n_rows, D.shape[1]), dtype=self.dtype)
-        for rows, block in self._blocks():
+        for rows, block in self._powered():
             np.matmul(block, D[: block.shape[1]], out=out[rows])
         out *= self._factors[:, None]
         out -= self._shift @ D
@@ -114,7 +126,7 @@ class TrainingRows:
     def cross(self, Z: np.ndarray) -> np.ndarray:
         """X̃' Z, d_t x h, for Z of N rows."""
         out = np.zeros((self.n_columns, Z.shape[1]), dtype=self.dtype)
-        for rows, block in self._blocks():
+        for rows, block in self._powered():
             out[: block.shape[1]] += block.T @ (Z[rows] * self._factors[rows, None])
         out -= np.outer(self._shift, Z.sum(axis=0, dtype=np.float64)).astype(self.dtype)
         return out

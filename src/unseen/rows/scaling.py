@@ -15,16 +15,23 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.errors import InputError
-from unseen.rows.blocks import array_blocks, float_type, float_types, sum_of_squares, unit_rows
+from unseen.rows.blocks import (
+    array_blocks,
+    float_type,
+    float_types,
+    signed_power,
+    sum_of_squares,
+    unit_rows,
+)
 from unseen.support import parameters
-from unseen.support.parameters import POSITIVE, Composite, Constraints, is_float_array
+from unseen.support.parameters import POSITIVE, Choice, Composite, Constraints, is_float_array
 from unseen.support.registry import register
 
 
 @register("row scaling")
 @dataclass(frozen=True)
 class RowScaling:
-    """x -> [(x / |x| - mean) / scale, constant], each part only if asked for.
+    """x -> [(t / |t| - mean) / scale, constant], t = sign(x) |x|^power, each only if asked for.
 
     `mean` (d_t) is that of the training rows after the first part; `scale` makes the mean square
     length of the training rows one, the constant included.
@@ -34,10 +41,12 @@ class RowScaling:
     mean: np.ndarray | None
     scale: float = 1.0
     constant: float = 0.0
+    power: float = 1.0
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """A scaled copy of a block of rows; a row of zeros keeps its length of zero."""
-        scaled = unit_rows(X) if self.unit_length else X.astype(float_type(X))
+        raised = signed_power(X, self.power)
+        scaled = unit_rows(raised) if self.unit_length else raised.astype(float_type(X))
         if self.mean is not None:
             scaled -= self.mean.astype(scaled.dtype, copy=False)
         if self.scale != 1.0:
@@ -52,6 +61,7 @@ class RowScaling:
         _check_scaling(self, n_columns)
         parameters.check_positive(self.scale, "the scale of its rows")
         parameters.check_number(self.constant, "the constant feature of its rows", 0)
+        parameters.check_positive(self.power, "the power of its rows")
         return n_columns + (self.constant > 0)
 
 
@@ -71,7 +81,7 @@ class ClassScaling:
 
     def __call__(self, S: np.ndarray) -> np.ndarray:
         """Scaled descriptions; one equal to the mean becomes zero."""
-        scaled = _signed_power(S, self.power)
+        scaled = signed_power(S, self.power)
         scaled = scaled if self.mean is None else scaled - self.mean
         scaled = unit_rows(scaled) if self.unit_length else scaled
         return scaled if self.span is None else (scaled @ self.span) @ self.span.T
@@ -83,10 +93,6 @@ class ClassScaling:
         span = self.span
         if span is not None and not (is_float_array(span, 2) and span.shape[0] == n_columns):
             raise InputError(f"its scaling is not for descriptions of {n_columns} columns")
-
-
-def _signed_power(S: np.ndarray, power: float) -> np.ndarray:
-    return S if power == 1 else np.sign(S) * np.abs(S) ** power
 
 
 def _row_basis(S: np.ndarray) -> np.ndarray:
@@ -136,7 +142,7 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
 
 @register("row scaler")
 class RowScaler(_Scaler):
-    """Scales rows: x -> x / |x| - mean.
+    """Scales rows: x -> t / |t| - mean with t = sign(x) |x|^power.
 
     A row of zeros has no direction; it stays zero before the mean is taken off.
 
@@ -144,14 +150,24 @@ class RowScaler(_Scaler):
     ----------
     unit_length : scale each row to length one.
     center : take off the mean of the training rows, after that.
+    power : of the entries, before that. "auto" is 0.5 if no entry of the training rows is negative,
+        which suits counts and the features of many networks, and else 1.
 
     >>> RowScaler(center=False).fit_transform([[3.0, 4.0], [0.0, 0.0]]).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
 
-    def __init__(self, unit_length: bool = True, center: bool = True) -> None:
+    _parameter_constraints: ClassVar[Constraints] = {
+        **_Scaler._parameter_constraints,
+        "power": [POSITIVE, Choice("auto")],
+    }
+
+    def __init__(
+        self, unit_length: bool = True, center: bool = True, power: float | str = 1.0
+    ) -> None:
         self.unit_length = unit_length
         self.center = center
+        self.power = power
 
     def learn(self, X: np.ndarray, unit_scale: bool = False, constant: float = 0.0) -> RowScaling:
         """What `fit` learns, in one pass over blocks of X, leaving the scaler as it is.
@@ -161,7 +177,8 @@ class RowScaler(_Scaler):
         units of their root mean square length.
         """
         self._check_parameters()
-        plain = RowScaling(bool(self.unit_length), None)
+        power = _power_for(X) if self.power == "auto" else float(self.power)
+        plain = RowScaling(bool(self.unit_length), None, power=power)
         if not (self.center or unit_scale or constant):
             return plain
         total, square = np.zeros(X.shape[1]), 0.0
@@ -178,6 +195,11 @@ class RowScaler(_Scaler):
             return replace(plain, mean=kept, constant=constant * length)
         whole = float(np.hypot(1.0, constant))
         return replace(plain, mean=kept, scale=length * whole, constant=constant / whole)
+
+
+def _power_for(X: np.ndarray) -> float:
+    """The square root for rows without a negative entry."""
+    return 1.0 if any((X[rows] < 0).any() for rows in array_blocks(X)) else 0.5
 
 
 @register("class scaler")
@@ -221,6 +243,6 @@ class ClassScaler(_Scaler):
         """What `fit` learns from the descriptions of the seen classes (C x d_s)."""
         self._check_parameters()
         power = float(self.power)
-        mean = _signed_power(X, power).mean(axis=0) if self.center else None
+        mean = signed_power(X, power).mean(axis=0) if self.center else None
         scaling = ClassScaling(bool(self.unit_length), mean, power)
         return replace(scaling, span=_row_basis(scaling(X))) if self.in_span else scaling

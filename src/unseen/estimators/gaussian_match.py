@@ -1,0 +1,232 @@
+"""GaussianMatch: the general model with Gaussian terms, whose posterior is exact.
+
+A member of the family of Eq. (gen_p) of the paper; a relative of Verma and Rai, "A simple
+exponential family framework for zero-shot learning", ECML 2017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, log_softmax, logit
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen.classes import ClassTable
+from unseen.classes.checks import as_names
+from unseen.errors import InputError
+from unseen.estimators.base import ZeroShotClassifier, as_labels, float_types, one_row
+from unseen.estimators.fields import has_parameters, parameter, part
+from unseen.estimators.match_explanation import MatchExplanation, explain_match
+from unseen.estimators.matching import as_sources
+from unseen.model.gaussian import ClassTerms, Posterior
+from unseen.rows.moments import Moments
+from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.support.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    check_number,
+)
+from unseen.support.work import threads_for
+from unseen.training.gaussian import Settings, fit_posterior
+from unseen.training.logistic import narrow_rows
+
+# Rows wider than this are first given in a basis of their span, if they are fewer than columns.
+_WIDEST = 8192
+_MOST_KEPT = 8
+
+
+@has_parameters
+class GaussianMatch(ZeroShotClassifier):
+    """Is this row around the mean that the description of the class predicts, or is it any row?
+
+        F(s, x) = log p(z; μ(s), I + κ v(s)) - log p(z; 0, I + β),     z = A'x̃ - A'x̄
+
+    Rows are seen in the directions A in which the means of classes differ, with covariance I within
+    a class. The mean of a class is a Gaussian process over descriptions: near that of seen classes
+    with a similar description, and uncertain by v(s) where there are none. F is a log-likelihood
+    ratio, so scores compare from row to row and from class to class, and probabilities follow from
+    it. The fit is a closed form of counts, sums and products of the rows: one pass over them, in
+    any number of batches (`partial_fit`).
+
+    Parameters
+    ----------
+    shrinkage : a, how far the covariance within classes is drawn to a multiple of I.
+    misfit : τ, the share of a mean's variance that no description tells.
+    width : of the Gaussian class kernel, in units of the median distance of two seen classes.
+    stretch : what is known too little pulls a predicted mean to zero; with 1 all of them get the
+        length that means of seen classes have, with 0 they stay as they are.
+    spread : κ; 1 is the posterior, 0 takes the predicted mean for the true one.
+    tails : ν, degrees of freedom of Student's t; None for Gaussians.
+    row_scaler : how rows are scaled: the square root if none is negative, then to length one, or as
+        the `RowScaler` says. Centring changes nothing.
+    class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
+        the `ClassScaler` says.
+
+    Attributes after `fit`
+    ----------------------
+    posterior_ : the `Posterior`.
+    moments_ : the `Moments` of all training rows. None of rows of more than 8,192
+        columns that are fewer than these.
+    """
+
+    shrinkage: float = parameter(0.6, SHARE, tries=[0.1, 0.3, 0.6, 0.85])
+    misfit: float = parameter(0.02, POSITIVE, tries=[0.01, 0.02, 0.05, 0.2])
+    width: float = parameter(1.0, POSITIVE, tries=[0.7, 1.0, 1.5])
+    stretch: float = parameter(0.6, SHARE)
+    spread: float = parameter(0.0, NOT_NEGATIVE, tries=[0.0, 0.3, 1.0])
+    tails: float | None = parameter(30.0, POSITIVE, None)
+    _: KW_ONLY
+    row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
+    class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
+
+    # -- training -------------------------------------------------------------------------------
+
+    def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
+        self.scaling_ = self._part("row_scaler").learn(X)
+        with threads_for(float(X.size) * X.shape[1]):
+            if X.shape[1] > max(_WIDEST, X.shape[0]):
+                rows, basis = narrow_rows(X, self.scaling_)
+                moments = Moments.empty(table.n_classes, rows.n_columns)
+                moments.add(rows.X, labels, rows.scaling)
+                self._solve(moments, table, X.dtype, basis)
+                return
+            moments = Moments.empty(table.n_classes, X.shape[1])
+            moments.add(X, labels, self.scaling_)
+            self._solve(moments, table, X.dtype)
+        self.moments_ = moments
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from further rows; in the end all is as if all rows had come at once.
+
+        The first call needs the class table, or the names of all classes, each of which is then
+        described by itself alone; a later one may bring a table of more classes. Rows may be of new
+        classes of the table. The first batch decides on the scaling of the rows. A model that `fit`
+        made, or that was loaded from a file, goes on as well.
+        """
+        is_first = "moments_" not in vars(self)
+        if is_first and "posterior_" in vars(self):
+            raise InputError(
+                f"rows of more than {_WIDEST:,} columns were fitted in a basis of their span, "
+                "in which further rows do not lie: fit all rows at once"
+            )
+        X = validate_data(self, X, reset=is_first, dtype=float_types(X))
+        labels = as_labels(y, X.shape[0])
+        if is_first:
+            self._check_parameters()
+            if classes is None:
+                raise InputError("the first call of partial_fit needs the class table, `classes`")
+            if isinstance(classes, (list, np.ndarray)):
+                names = as_names(np.unique(classes), "classes")
+                classes = ClassTable(names, np.eye(names.size), names)
+            table, seen = ClassTable.of(classes), np.unique(labels)
+        else:
+            more = None if classes is None else ClassTable.of(classes)
+            table = self.class_table_ if more is None else self.class_table_.merge(more)
+            seen = np.union1d(self.seen_classes_, labels)
+        table.rows(labels)
+        if is_first:
+            self.scaling_ = self._part("row_scaler").learn(X)
+            moments = Moments.empty(seen.size, X.shape[1])
+        else:
+            before = np.searchsorted(seen, self.seen_classes_)
+            moments = self.moments_.with_classes(before, seen.size)
+        moments.add(X, np.searchsorted(seen, labels), self.scaling_)
+        self._set_classes(table, seen)
+        self._trained_on = None
+        n_rows = int(moments.counts.sum())
+        self.training_data_ = {"rows": n_rows, "columns": X.shape[1]}
+        self.moments_ = moments
+        if seen.size > 1:
+            self._solve(moments, table.select(seen), X.dtype)
+        return self
+
+    def _solve(
+        self, moments: Moments, table: ClassTable, dtype: Any, basis: np.ndarray | None = None
+    ) -> None:
+        S = table.vectors.astype(np.float64)
+        self.class_scaling_ = self._part("class_scaler").learn(S)
+        choices = self.shrinkage, self.misfit, self.width, self.stretch, self.spread, self.tails
+        self.posterior_ = fit_posterior(
+            moments, self.class_scaling_(S), Settings(*choices), dtype, basis
+        )
+        self._kept = {}
+
+    # -- test time ------------------------------------------------------------------------------
+
+    def _prepare(self, table: ClassTable) -> ClassTerms:
+        """Means of the candidates; those of the last few calls are kept, for single rows."""
+        check_is_fitted(self, "posterior_", msg="rows of at least two classes are needed first")
+        kept: dict[Any, ClassTerms] = vars(self).setdefault("_kept", {})
+        key = table.names.tobytes(), table.vectors.tobytes()
+        if key not in kept:
+            while len(kept) >= _MOST_KEPT:
+                kept.pop(next(iter(kept)))
+            S = self.class_scaling_(table.vectors.astype(np.float64))
+            kept[key] = self.posterior_.class_terms(S, self._number_if_seen(table))
+        return kept[key]
+
+    def _score(self, X: np.ndarray, prepared: ClassTerms) -> np.ndarray:
+        return self.posterior_.scores(self._row_codes(X), prepared)
+
+    def _row_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.posterior_.codes(self.scaling_(X))
+
+    def _class_codes(self, table: ClassTable) -> np.ndarray:
+        return self._prepare(table).mean
+
+    def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
+        """The probability of each candidate, N x C', if one of them it is and all are as likely."""
+        return np.exp(log_softmax(self.similarities(X, candidates), axis=1))
+
+    def score_pairs(self, S: Any, X: Any) -> np.ndarray:
+        """F of every description (C' x d_s, or a class table) with every row, N' x C'."""
+        return self.similarities(X, as_sources(S)[0])
+
+    def predict_pairs(self, S: Any, X: Any, threshold: float = 0.0) -> np.ndarray:
+        """+1 where F ≥ θ and -1 elsewhere (Eq. 1), N' x C'; 0 is Bayes' threshold at equal odds."""
+        return np.where(self.score_pairs(S, X) >= threshold, 1, -1)
+
+    def pair_probabilities(self, S: Any, X: Any, prior: float = 0.5) -> np.ndarray:
+        """The probability of a match of every pair, N' x C'; `prior` is the share that match."""
+        check_number(prior, "prior", 0, 1)
+        scores = self.score_pairs(S, X)
+        return expit(scores + scores.dtype.type(logit(prior)))
+
+    def explain(self, x: Any, name: Any = None, top: int = 5) -> MatchExplanation:
+        """Why the row x is, or is not, of the class `name`: seen classes, directions, attributes.
+
+        Without a name the class is the one that x is predicted to be of.
+        """
+        x = one_row(x)
+        name = self.predict(x)[0] if name is None else name
+        table = self._candidates([name])
+        row = np.concatenate(list(self._row_blocks(x)))
+        return explain_match(
+            str(name),
+            float(self.similarities(x, [name])[0, 0]),
+            self._row_codes(row)[0].astype(np.float64),
+            self._prepare(table),
+            self.posterior_,
+            self.class_scaling_,
+            table.vectors[0].astype(np.float64),
+            self.class_table_.select(self.seen_classes_),
+            top,
+        )
+
+    def _check_state(self) -> None:
+        n_classes, vectors = self.seen_classes_.size, self.class_table_.vectors
+        if not isinstance(vars(self).get("scaling_"), RowScaling):
+            raise InputError("it has no scaling of rows")
+        self.scaling_.check(self.n_features_in_)
+        if "moments_" in vars(self):
+            if not isinstance(self.moments_, Moments):
+                raise InputError("its sums over training rows do not fit together")
+            self.moments_.check(self.n_features_in_, n_classes)
+        if not isinstance(vars(self).get("posterior_"), Posterior):
+            raise InputError("it has no Gaussian model")
+        self.posterior_.check(self.n_features_in_, vectors.shape[1], n_classes)
+        super()._check_state()

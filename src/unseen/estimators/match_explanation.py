@@ -1,0 +1,119 @@
+"""Why `GaussianMatch` scores a row as it does with a class, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.estimators.explanation import AttributeSupport, largest
+from unseen.model.gaussian import ClassTerms, Posterior
+from unseen.rows.scaling import ClassScaling
+
+_STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A part of z'μ, and what it comes through: a seen class, or a direction between two."""
+
+    through: str
+    contribution: float
+
+
+@dataclass(frozen=True)
+class MatchExplanation:
+    """The score of one row with one class, taken apart.
+
+    `score` is what `similarities` gives; `probability` that of a match if one pair in two matches.
+    `similarity` is z'μ, by which a row is nearer to this class than to others; `classes` is that by
+    the seen classes from which μ is predicted, `directions` by directions, each named by the seen
+    classes at its ends. `attributes` are those that the row calls for (positive) or speaks against:
+    the slope of z'μ along the attribute, times what the class has above the average seen class.
+    """
+
+    name: str
+    score: float
+    probability: float
+    similarity: float
+    classes: tuple[Evidence, ...]
+    directions: tuple[Evidence, ...]
+    attributes: tuple[AttributeSupport, ...]
+
+    def __str__(self) -> str:
+        parts = {
+            "through seen classes": [(e.contribution, e.through) for e in self.classes],
+            "along directions": [(e.contribution, e.through) for e in self.directions],
+            "attributes for and against": [
+                (a.support, f"{'more' if a.is_above else 'less'} {a.attribute}")
+                for a in self.attributes
+            ],
+        }
+        lines = [
+            f"{self.name}: score {self.score:.3f}, a match with probability {self.probability:.3f}",
+            f"  {self.similarity:+8.3f}  the row along the mean of the class",
+        ]
+        for title, entries in parts.items():
+            lines += ["", title, *(f"  {value:+8.3f}  {words}" for value, words in entries)]
+        return "\n".join(lines)
+
+
+def explain_match(
+    name: str,
+    score: float,
+    z: np.ndarray,
+    terms: ClassTerms,
+    model: Posterior,
+    scaling: ClassScaling,
+    vector: np.ndarray,
+    seen: ClassTable,
+    top: int,
+) -> MatchExplanation:
+    """z'μ(s) = Σ_d z_d μ_d(s) with its largest terms named; of a class that was not seen also as
+    Σ_c k(s, s_c) z'w_c over seen classes c."""
+    mean = terms.mean[0]
+    names = [str(name) for name in seen.names.tolist()]
+    by_direction = z * mean
+    ends = np.argsort(model.means, axis=0)
+    by_class = _by_class(model, scaling(vector[None]), mean) @ z
+    support = _slopes(model, scaling, vector, z) * (vector - seen.vectors.mean(axis=0))
+    above = vector > seen.vectors.mean(axis=0)
+    attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
+    return MatchExplanation(
+        name=name,
+        score=score,
+        probability=float(1.0 / (1.0 + np.exp(-score))),
+        similarity=float(by_direction.sum()),
+        classes=tuple(Evidence(names[k], float(by_class[k])) for k in largest(by_class, top)),
+        directions=tuple(
+            Evidence(
+                f"{names[ends[-1, d]]} rather than {names[ends[0, d]]}"
+                if z[d] > 0
+                else f"{names[ends[0, d]]} rather than {names[ends[-1, d]]}",
+                float(by_direction[d]),
+            )
+            for d in largest(by_direction, top)
+        ),
+        attributes=tuple(
+            AttributeSupport(attributes[m], bool(above[m]), float(support[m]))
+            for m in largest(support, top)
+        ),
+    )
+
+
+def _by_class(model: Posterior, S: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """What each seen class adds to a predicted mean, C x h, at the length that the mean has."""
+    parts = model.kernel(S)[0][:, None] * model.weights
+    whole = np.linalg.norm(parts.sum(axis=0))
+    return parts * (np.linalg.norm(mean) / max(whole, 1e-300))
+
+
+def _slopes(
+    model: Posterior, scaling: ClassScaling, vector: np.ndarray, z: np.ndarray
+) -> np.ndarray:
+    """The gradient of z'μ(s) along the columns of a description, by central differences."""
+    steps = np.maximum(_STEP * np.abs(vector), _STEP * max(float(np.abs(vector).max()), 1e-12))
+    changes = np.diag(steps)
+    means = [model.predict(scaling(vector + sign * changes))[0] for sign in (1, -1)]
+    return (means[0] - means[1]) @ z / (2.0 * steps)

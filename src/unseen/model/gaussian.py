@@ -1,0 +1,173 @@
+"""The general model with Gaussian terms, in which Eq. (gen_p) is integrated and not bounded.
+
+    p_B(z_s | x_s) = N(z_s; μ(x_s), κ v(x_s))      a Gaussian process over descriptions
+    p_D(z_t | x_t) = δ(z_t - A'x̃_t)                directions in which classes differ
+    p_W(z_s, z_t)  = N(z_t; z_s, I) / N(z_t; 0, I + β)
+
+    F(x_s, x_t) = log ∫ p_B p_D p_W = log N(z_t; μ, I + κ v) - log N(z_t; 0, I + β)
+
+A match is a row around the mean of its class, with covariance I in these directions; no match is a
+row of any class, whose means vary by β. F is the log-likelihood ratio of the two, so zero is Bayes'
+threshold at equal odds. Rows are not all equally close to their class: with tails ν both Gaussians
+have a common unknown scale u of the row, 1/u ~ Gamma(ν/2, ν/2), integrated as well, which makes
+them Student's t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unseen.errors import InputError
+from unseen.support.parameters import check_number, check_positive, is_float_array
+from unseen.support.registry import register
+
+
+@register("gaussian posterior")
+@dataclass(frozen=True)
+class Posterior:
+    """Everything that a fitted model knows; C seen classes, h directions.
+
+    projection, origin : A (d x h) and A'x̄, so that z_t = A'x̃ - origin.
+    between : β, the variance of class means in each direction, h.
+    means, counts : means of the seen classes in these directions (C x h), and their rows (C).
+    descriptions, width : scaled descriptions of the seen classes (C x d_s), and 2 w² of the kernel
+        k(s, s') = exp(-|s - s'|² / 2 w²).
+    weights : (K + noise_d I)^-1 T_d for each direction d, C x h.
+    modes, values : K = modes diag(values) modes'.
+    noise : of a class mean around the process in each direction, in units of β, h.
+    misfit : τ, its part that new classes have as well.
+    length, stretch : a predicted mean is too short, since what descriptions do not tell pulls it to
+        zero: |μ| becomes |μ| (length / |μ|)^stretch.
+    spread : κ; 0 takes the predicted mean for the true one.
+    tails : ν, or None for Gaussians.
+    gain : what F of a class is lower, on average, because its mean is predicted and not known. A
+        class without rows has it added.
+    """
+
+    projection: np.ndarray
+    origin: np.ndarray
+    between: np.ndarray
+    means: np.ndarray
+    counts: np.ndarray
+    descriptions: np.ndarray
+    width: float
+    weights: np.ndarray
+    modes: np.ndarray
+    values: np.ndarray
+    noise: np.ndarray
+    misfit: float
+    length: float
+    stretch: float
+    spread: float
+    tails: float | None
+    gain: float = 0.0
+
+    def codes(self, X: np.ndarray) -> np.ndarray:
+        """z_t of scaled rows, N x h."""
+        projected = X @ self.projection.astype(X.dtype, copy=False)
+        projected -= self.origin.astype(X.dtype, copy=False)
+        return projected
+
+    def kernel(self, S: np.ndarray) -> np.ndarray:
+        """k of scaled descriptions with those of the seen classes, n x C."""
+        return gaussian_kernel(S, self.descriptions, self.width)
+
+    def predict(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """μ(s) and v(s) of classes known by their scaled descriptions alone, n x h each."""
+        k = self.kernel(S)
+        shares = (k @ self.modes) ** 2
+        known = shares @ (1.0 / (self.values[:, None] + self.noise))
+        v = self.between * np.maximum(1.0 + self.misfit - known, 0.0)
+        return self.stretched(k @ self.weights), v
+
+    def stretched(self, means: np.ndarray) -> np.ndarray:
+        """Predicted means with a part of their lost length given back."""
+        lengths = np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12 * self.length)
+        return means * (self.length / lengths) ** self.stretch
+
+    def class_terms(self, S: np.ndarray, seen: np.ndarray) -> ClassTerms:
+        """Classes ready to be scored: scaled descriptions, and numbers of seen classes or -1."""
+        mean, v = self.predict(S)
+        is_seen = seen >= 0
+        mean[is_seen] = self.means[seen[is_seen]]
+        v[is_seen] = 1.0 / self.counts[seen[is_seen]][:, None]
+        return ClassTerms(mean, 1.0 + self.spread * v, np.where(is_seen, 0.0, self.gain))
+
+    def scores(self, Z: np.ndarray, classes: ClassTerms) -> np.ndarray:
+        """F of codes of rows (N x h) with classes, N x n."""
+        dtype = Z.dtype
+        squares = Z * Z
+        inverse = 1.0 / classes.variance
+        scaled = (classes.mean * inverse).astype(dtype)
+        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse).astype(dtype)
+        if self.spread:
+            distances = squares @ inverse.T.astype(dtype)
+        else:
+            distances = np.repeat(squares.sum(axis=1)[:, None], len(scaled), axis=1)
+        distances -= 2.0 * (Z @ scaled.T)
+        distances += own
+        np.maximum(distances, 0.0, out=distances)
+        scores = self.log_density(distances)
+        scores += (classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)).astype(dtype)
+        background = squares @ (1.0 / (1.0 + self.between)).astype(dtype)
+        level = 0.5 * float(np.log1p(self.between).sum())
+        scores += (dtype.type(level) - self.log_density(background))[:, None]
+        return scores
+
+    def log_density(self, distances: np.ndarray) -> np.ndarray:
+        """log of the density at squared distances, without the determinant and what F has twice."""
+        if self.tails is None:
+            return -0.5 * distances
+        half = 0.5 * (self.tails + self.between.size)
+        return -distances.dtype.type(half) * np.log1p(distances / distances.dtype.type(self.tails))
+
+    def check(self, n_columns: int, n_descriptors: int, n_classes: int) -> None:
+        """An error unless the parts fit together and to such rows and descriptions."""
+        h = self.between.size
+        shapes = {
+            "projection": (n_columns, h),
+            "origin": (h,),
+            "between": (h,),
+            "means": (n_classes, h),
+            "counts": (n_classes,),
+            "descriptions": (n_classes, n_descriptors),
+            "weights": (n_classes, h),
+            "modes": (n_classes, n_classes),
+            "values": (n_classes,),
+            "noise": (h,),
+        }
+        for name, shape in shapes.items():
+            part = getattr(self, name)
+            if not is_float_array(part, len(shape)) or part.shape != shape:
+                raise InputError(f"the {name} of its Gaussian model does not fit the rest")
+        for name in ("width", "length"):
+            check_positive(getattr(self, name), name)
+        for name in ("misfit", "stretch", "spread"):
+            check_number(getattr(self, name), name, 0)
+        check_number(self.gain, "gain")
+        if self.tails is not None:
+            check_positive(self.tails, "tails")
+
+
+@dataclass(frozen=True)
+class ClassTerms:
+    """Classes to be scored: their means (n x h), variances of a row around them (n x h), and what
+    is added to F of each (n)."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    gain: np.ndarray
+
+
+def gaussian_kernel(S: np.ndarray, others: np.ndarray, width: float) -> np.ndarray:
+    """exp(-|s - s'|² / width) for all pairs of rows."""
+    return np.exp(-squared_distances(S, others) / width)
+
+
+def squared_distances(S: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """|s - s'|² for all pairs of rows."""
+    squares = (np.einsum("id,id->i", A, A) for A in (S, others))
+    own, other = squares
+    return np.maximum(own[:, None] + other - 2.0 * (S @ others.T), 0.0)

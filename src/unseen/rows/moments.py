@@ -1,0 +1,116 @@
+"""What a Gaussian needs to know of rows: counts and sums of classes, and one matrix of products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from unseen.errors import InputError
+from unseen.rows.blocks import array_blocks
+from unseen.rows.scaling import RowScaling
+from unseen.support.registry import register
+
+_PANEL = 512
+
+
+@register("row moments")
+@dataclass(frozen=True)
+class Moments:
+    """Sufficient statistics of rows with class labels; rows may come in any number of batches.
+
+    counts : rows of each class, C.
+    sums : Σ x of each class, C x d.
+    products : Σ x x' over all rows, its upper triangle in panels of 512 rows one after the other,
+        so that half the matrix is kept.
+
+    Sums are kept in float64, whatever the precision of the rows.
+    """
+
+    counts: np.ndarray
+    sums: np.ndarray
+    products: np.ndarray
+
+    @classmethod
+    def empty(cls, n_classes: int, n_columns: int) -> Self:
+        size = sum(height * width for _, height, width in _panels(n_columns))
+        return cls(np.zeros(n_classes), np.zeros((n_classes, n_columns)), np.zeros(size))
+
+    @property
+    def n_columns(self) -> int:
+        return self.sums.shape[1]
+
+    def add(self, X: np.ndarray, labels: np.ndarray, scaling: RowScaling) -> None:
+        """Take in rows X (N x d), scaled block by block; labels are numbers of classes."""
+        for part in array_blocks(X):
+            block, own = scaling(np.asarray(X[part])), labels[part]
+            shape = (self.counts.size, own.size)
+            ones = np.ones(own.size, block.dtype)
+            members = scipy.sparse.csr_array((ones, (own, np.arange(own.size))), shape)
+            self.counts[:] += np.bincount(own, minlength=self.counts.size)
+            self.sums[:] += members @ block
+            for start, panel in self._views():
+                panel += block[:, start : start + _PANEL].T @ block[:, start:]
+
+    def with_classes(self, numbers: np.ndarray, n_classes: int) -> Moments:
+        """The same rows among more classes, of which `numbers` are those that were there."""
+        counts, sums = np.zeros(n_classes), np.zeros((n_classes, self.n_columns))
+        counts[numbers], sums[numbers] = self.counts, self.sums
+        return Moments(counts, sums, self.products)
+
+    def means(self) -> np.ndarray:
+        """The mean of each class, C x d."""
+        return self.sums / self.counts[:, None]
+
+    def shrunk_factor(self, shrinkage: float, n_directions: int, dtype: Any) -> np.ndarray:
+        """U with U'U = (1 - a) Σ_w + a tr(Σ_w)/r I, in the upper triangle of a d x d array.
+
+        Σ_w is the covariance within classes, pooled over all rows; a the shrinkage, and r =
+        `n_directions` the number of directions that its variance is thought of as spread over.
+        """
+        weighted = self.sums / np.sqrt(self.counts)[:, None]
+        within = np.zeros((self.n_columns, self.n_columns), dtype, order="F")
+        freedom = max(self.counts.sum() - self.counts.size, 1.0)
+        trace = total = 0.0
+        for start, panel in self._views():
+            left = weighted[:, start : start + _PANEL]
+            here = panel - left.T @ weighted[:, start:]
+            diagonal = here.diagonal()
+            trace, total = trace + diagonal.sum(), total + panel.diagonal().sum()
+            within[start : start + len(here), start:] = here * ((1.0 - shrinkage) / freedom)
+        if trace <= 1e-10 * total:
+            # One row per class, or rows that equal each other: nothing is known of the spread.
+            within[:], trace, shrinkage = 0.0, total, 1.0
+        within.flat[:: self.n_columns + 1] += max(shrinkage * trace, 1e-30) / freedom / n_directions
+        try:
+            return scipy.linalg.cholesky(within, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError as error:
+            raise InputError(
+                f"the shrinkage {shrinkage:g} is too small for these rows: their covariance within "
+                "classes has no inverse"
+            ) from error
+
+    def _views(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The panels of `products`: the number of the first row, and columns from that on."""
+        at = 0
+        for start, height, width in _panels(self.n_columns):
+            yield start, self.products[at : at + height * width].reshape(height, width)
+            at += height * width
+
+    def check(self, n_columns: int, n_classes: int) -> None:
+        """An error unless the parts fit together and to such rows."""
+        expected = sum(height * width for _, height, width in _panels(n_columns))
+        fits = self.sums.shape == (n_classes, n_columns) and self.counts.shape == (n_classes,)
+        finite = all(np.isfinite(part).all() for part in (self.counts, self.sums, self.products))
+        if not fits or self.products.shape != (expected,) or not finite or self.counts.min() < 1:
+            raise InputError("its sums over training rows do not fit together")
+
+
+def _panels(n_columns: int) -> Iterator[tuple[int, int, int]]:
+    """First row, height and width of each panel."""
+    for start in range(0, n_columns, _PANEL):
+        yield start, min(_PANEL, n_columns - start), n_columns - start

@@ -1,0 +1,130 @@
+"""Fit of the Gaussian model: closed form, from sums over the rows alone.
+
+    Σ = (1 - a) Σ_w + a tr(Σ_w)/r I                 covariance within classes, shrunk
+    M Σ^-1 M' = Q diag(s²) Q',   A = Σ^-1 M'Q / s    directions: within classes I, between diagonal
+    T = Q s,   β_d = mean_c T_cd² - 1/n              means of the seen classes, and their variance
+    (K + noise_d I) weights_d = T_d                  noise_d = 1/(n β_d) + τ, K the class kernel
+
+with M the means of the C seen classes minus their mean, and n the harmonic mean of their counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from unseen.errors import InputError
+from unseen.model.gaussian import Posterior, gaussian_kernel, squared_distances
+from unseen.rows.moments import Moments
+
+# The ridge of the covariance is set as if its variance were spread over so many directions.
+DIRECTIONS = 300
+_LEAST_BETWEEN = 1e-3
+_ROUNDING = 1e-6
+
+
+class Settings(NamedTuple):
+    """Numbers that data do not give; see `unseen.GaussianMatch`."""
+
+    shrinkage: float
+    misfit: float
+    width: float
+    stretch: float
+    spread: float
+    tails: float | None
+
+
+def fit_posterior(
+    moments: Moments,
+    S: np.ndarray,
+    settings: Settings,
+    dtype: Any,
+    basis: np.ndarray | None = None,
+) -> Posterior:
+    """The model of rows with these moments and of scaled descriptions S (C x d_s).
+
+    dtype : of the rows. basis : of the span of the rows (d x d'), if `moments` are in that.
+    """
+    n_features = moments.n_columns if basis is None else len(basis)
+    means = moments.means()
+    origin = means.mean(axis=0)
+    means -= origin
+    factor = moments.shrunk_factor(settings.shrinkage, min(n_features, DIRECTIONS), dtype)
+    solved = scipy.linalg.cho_solve((factor, False), means.T.astype(dtype), check_finite=False)
+    del factor
+    squares, Q = np.linalg.eigh(means @ solved.astype(np.float64))
+    # One direction less than classes, and none that is rounding alone.
+    keep = np.arange(squares.size) > 0
+    keep &= squares > _ROUNDING * squares[-1]
+    if squares[-1] <= 0 or not keep.any():
+        raise InputError(
+            f"the rows of all classes have the same mean (n_features={n_features}), so nothing can "
+            "be learned"
+        )
+    sizes = np.sqrt(squares[keep][::-1])
+    Q = Q[:, keep][:, ::-1]
+    projection = (solved @ (Q / sizes).astype(dtype)).astype(dtype)
+    T = Q * sizes
+    noise_of_mean = float(np.mean(1.0 / moments.counts))
+    variance = np.mean(T**2, axis=0)
+    between = np.maximum(variance - noise_of_mean, _LEAST_BETWEEN * variance)
+    width = _kernel_width(S, settings.width)
+    values, modes = np.linalg.eigh(gaussian_kernel(S, S, width))
+    values = np.maximum(values, 0.0)
+    noise = noise_of_mean / between + settings.misfit
+    weights = modes @ ((modes.T @ T) / (values[:, None] + noise))
+    posterior = Posterior(
+        projection=projection if basis is None else basis @ projection,
+        origin=origin @ projection.astype(np.float64),
+        between=between,
+        means=T,
+        counts=moments.counts.copy(),
+        descriptions=S,
+        width=width,
+        weights=weights,
+        modes=modes,
+        values=values,
+        noise=noise,
+        misfit=settings.misfit,
+        length=float(np.sqrt(np.mean(np.sum(T**2, axis=1)))),
+        stretch=settings.stretch,
+        spread=settings.spread,
+        tails=settings.tails,
+    )
+    return replace(posterior, gain=expected_gain(posterior))
+
+
+def _kernel_width(S: np.ndarray, width: float) -> float:
+    """2 w² for w in units of the median distance of two seen classes."""
+    distances = squared_distances(S, S)[np.triu_indices(len(S), 1)]
+    return 2.0 * width**2 * float(np.median(distances[distances > 0]))
+
+
+def left_out(model: Posterior) -> tuple[np.ndarray, np.ndarray]:
+    """μ and v of each seen class as the others predict it, C x h each, in closed form."""
+    inverse = 1.0 / (model.values[:, None] + model.noise)
+    own = (model.modes**2) @ inverse
+    means = model.stretched(model.means - model.weights / own)
+    v = model.between * np.maximum(1.0 / own - model.noise + model.misfit, 0.0)
+    return means, v
+
+
+def expected_gain(model: Posterior) -> float:
+    """By how much a row scores less with its class when the mean of that class is predicted: the
+    average over the seen classes, each predicted by the others.
+    """
+    means, v = left_out(model)
+    noise = 1.0 / model.counts[:, None]
+    away = np.maximum((model.means - means) ** 2 - noise, 0.0)
+    known = _expected_score(model, np.broadcast_to(noise, v.shape), noise)
+    return float(np.mean(known - _expected_score(model, v, away)))
+
+
+def _expected_score(model: Posterior, v: np.ndarray, away: np.ndarray) -> np.ndarray:
+    """log of the density at the mean distance of rows, 1 + away in each direction."""
+    variance = 1.0 + model.spread * v
+    distances = np.sum((1.0 + away) / variance, axis=1)
+    return model.log_density(distances) - 0.5 * np.log(variance).sum(axis=1)
