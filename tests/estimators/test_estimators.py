@@ -36,6 +36,11 @@ class TestGaussianMatch(Contract):
     method = "gaussian-match"
 
 
+class TestEnsemble(Contract):
+    method = "ensemble"
+    quick: ClassVar = {"members": ["gaussian-match", "eszsl", "sae"]}
+
+
 class TestConSE(Contract):
     method = "conse"
     quick: ClassVar = {"penalty": 1e-3}

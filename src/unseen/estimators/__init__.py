@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.estimators.dap import IAP as IAP
     from unseen.estimators.deep import DeepEmbedding as DeepEmbedding
     from unseen.estimators.devise import DeViSE as DeViSE
+    from unseen.estimators.ensemble import Ensemble as Ensemble
     from unseen.estimators.eszsl import ESZSL as ESZSL
     from unseen.estimators.gaussian_match import GaussianMatch as GaussianMatch
     from unseen.estimators.jlse import JLSE as JLSE
@@ -49,6 +50,7 @@ _PLACES = {
     "latem": "latem:LatEm",
     "sje": "sje:SJE",
     "deep": "deep:DeepEmbedding",
+    "ensemble": "ensemble:Ensemble",
 }
 # The base class, and `load` of model files, which from here knows every method.
 _NAMES = {"ZeroShotClassifier": f"{__name__}.base", "load": "unseen.storage.models"}

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from sklearn.base import ClassifierMixin
 
 import unseen
 from unseen.errors import InputError
@@ -24,9 +23,8 @@ from unseen.files import reading
 from unseen.storage import tensors
 from unseen.storage.old_formats import upgraded
 from unseen.storage.tensors import Arrays, DamagedError
-from unseen.storage.values import decode, decode_parameters, encode, encode_parameters, known_class
-from unseen.support.parameters import Composite, check_number
-from unseen.support.registry import word_of
+from unseen.storage.values import decode_model, encode, encode_model, state_of
+from unseen.support.parameters import check_number
 
 KIND = "unseen"
 FORMAT = 2
@@ -36,23 +34,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; what is not a
     model is never replaced."""
     check_replaceable(path)
-    name = type(model).__name__
-    fitted = {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
-    if not fitted:
-        raise InputError(f"this {name} is not fitted yet: nothing to save")
-    word = word_of(type(model))
-    if word is None:
-        raise InputError(
-            f"{name} could not be loaded again: define it once, and at the top of a module"
-        )
-    if model._trained_on is not None and (checksum := model._trained_on.checksum()):
-        fitted["training_data_"] = fitted["training_data_"] | {"sha256": checksum}
+    if not state_of(model):
+        raise InputError(f"this {type(model).__name__} is not fitted yet: nothing to save")
     arrays = Arrays()
+    made = encode_model(model, arrays)
+    if model._trained_on is not None and (checksum := model._trained_on.checksum()):
+        trained = model.training_data_ | {"sha256": checksum}
+        made["state"]["training_data_"] = encode(trained, arrays)
     manifest = {
         "format": FORMAT,
-        "method": word,
-        "parameters": encode_parameters(model, arrays),
-        "state": {k: encode(v, arrays) for k, v in fitted.items()},
+        **made,
         "arrays": {},
         "versions": {
             "unseen": unseen.__version__,
@@ -107,14 +98,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    kind = known_class(manifest["method"])
-    if not issubclass(kind, Composite) or not issubclass(kind, ClassifierMixin):
-        raise InputError(f"a {kind.__name__} is no method")
-    model = kind(**decode_parameters(kind, manifest["parameters"], arrays))
-    for name, value in manifest["state"].items():
-        if not _is_state(kind, name):
-            raise KeyError(name)
-        setattr(model, name, decode(value, arrays))
+    model = decode_model(manifest, arrays)
     # Files of the first format do not tell what a model was trained on.
     trained = vars(model).setdefault("training_data_", {})
     if not isinstance(trained, dict) or type(trained.get("rows", 0)) is not int:
@@ -124,22 +108,22 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
 
 def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
     """An error unless the parts belong together: names agree, and arrays fit."""
-    model._check_parameters()
-    known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
-    parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
-    is_known = np.isin(model.classes_, known).all() and model.classes_.size > 0
-    if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
-        raise InputError("its lists of classes contradict each other")
     width = model.n_features_in_
     # Some array is as wide as the rows, or has a constant feature beside them, so that a forged
     # number cannot ask for endless memory.
     wide = {size for array in arrays.values() for size in array.shape}
     if type(width) is not int or not wide & {width, width + 1}:
         raise InputError("no array in it fits the number of feature columns")
+    check_parts(model)
+
+
+def check_parts(model: Any) -> None:
+    """An error unless parameters, classes and state of a model from a file belong together."""
+    model._check_parameters()
+    known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
+    parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
+    is_known = np.isin(model.classes_, known).all() and model.classes_.size > 0
+    if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
+        raise InputError("its lists of classes contradict each other")
     check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
     model._check_state()
-
-
-def _is_state(kind: type, name: str) -> bool:
-    """Is it the name of a fitted attribute? A file must not put its own in place of a method."""
-    return name.endswith("_") and not name.startswith("_") and not hasattr(kind, name)

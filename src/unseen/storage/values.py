@@ -2,6 +2,7 @@
 
 {"array": name}  {"names": [...]}  {"list": [...]}  {"dict": {...}}
 {word of a value: [its fields]}  {word of a part: {its parameters}}
+{"fitted": {"method": word, "parameters": {...}, "state": {...}}}
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
@@ -84,6 +86,8 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return [decode(v, arrays) for v in content]
     if word == "dict":
         return {k: decode(v, arrays) for k, v in content.items()}
+    if word == "fitted":
+        return decode_model(content, arrays)
     kind = known_class(word)
     if issubclass(kind, Composite):
         return kind(**decode_parameters(kind, content, arrays))
@@ -123,3 +127,50 @@ def decode_parameters(
         else:
             found[name] = decode(value, arrays)
     return found
+
+
+def encode_model(model: Composite, arrays: Arrays) -> dict[str, Any]:
+    """A fitted model as JSON: its method, its parameters and what it has learned."""
+    word = word_of(type(model))
+    if word is None:
+        raise InputError(
+            f"{type(model).__name__} could not be loaded again: define it once, and at the top of "
+            "a module"
+        )
+    return {
+        "method": word,
+        "parameters": encode_parameters(model, arrays),
+        "state": {k: _encode_learned(v, arrays) for k, v in state_of(model).items()},
+    }
+
+
+def _encode_learned(value: Any, arrays: Arrays) -> Any:
+    """A part of what a model has learned, in which other models are fitted ones."""
+    if isinstance(value, list):
+        return {"list": [_encode_learned(v, arrays) for v in value]}
+    if isinstance(value, Composite) and isinstance(value, ClassifierMixin):
+        return {"fitted": encode_model(value, arrays)}
+    return encode(value, arrays)
+
+
+def decode_model(content: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
+    """A fitted model from JSON. Whether its parts belong together is not checked yet."""
+    kind = known_class(content["method"])
+    if not issubclass(kind, Composite) or not issubclass(kind, ClassifierMixin):
+        raise InputError(f"a {kind.__name__} is no method")
+    model = kind(**decode_parameters(kind, content["parameters"], arrays))
+    for name, value in content["state"].items():
+        if not _is_state(kind, name):
+            raise KeyError(name)
+        setattr(model, name, decode(value, arrays))
+    return model
+
+
+def state_of(model: Composite) -> dict[str, Any]:
+    """The fitted attributes of a model."""
+    return {k: v for k, v in vars(model).items() if _is_state(type(model), k)}
+
+
+def _is_state(kind: type, name: str) -> bool:
+    """Is it the name of a fitted attribute? A file must not put its own in place of a method."""
+    return name.endswith("_") and not name.startswith("_") and not hasattr(kind, name)

@@ -87,6 +87,7 @@ def _in_words(constraint: Any) -> list[str]:
     if isinstance(constraint, Choice):
         return [repr(option) for option in constraint.options]
     words = {"boolean": "True or False", Mapping: "a mapping of names to numbers"}
+    words |= {list: "a list", tuple: "a tuple", str: "a string"}
     return [words.get(constraint) or str(make_constraint(constraint))]
 
 
@@ -155,6 +156,16 @@ class Composite(BaseEstimator):
             values[name] = part.set_params(**changes)
         return super().set_params(**values)
 
+    def _values(self) -> dict[str, Any]:
+        """The parameters, with what is used in place of a part that is None."""
+        values = self.get_params(deep=False)
+        return values | {k: self._part(k) for k in self._parts if values[k] is None}
+
+    def _inside(self, name: str) -> tuple[Composite, str] | None:
+        """Whose parameter a name such as `row_scaler__center` is, and its name there."""
+        owner, _, rest = name.partition("__")
+        return (self._part(owner), rest) if rest and owner in self._parts else None
+
     def _part(self, name: str) -> Any:
         """The part that is used: the parameter, or the default where it is None."""
         return self._checked(name, getattr(self, name))
@@ -208,8 +219,7 @@ def built(kind: type[Kind], parameters: Mapping[str, Any]) -> Kind:
 def plain_parameters(model: Composite) -> dict[str, Any]:
     """All parameters of a model. Two models in which they are the same do the same, whether their
     parts were given or left to the method."""
-    values = model.get_params(deep=False)
-    return plain(values | {k: model._part(k) for k in model._parts if values[k] is None})
+    return plain(model._values())
 
 
 def usual_parameters(model: Composite) -> dict[str, Any]:
@@ -224,7 +234,8 @@ def usual_parameters(model: Composite) -> dict[str, Any]:
 def changed_parameters(model: Composite) -> dict[str, Any]:
     """Those of `plain_parameters` that are not the defaults."""
     usual = usual_parameters(model)
-    return {k: v for k, v in plain_parameters(model).items() if v != usual[k]}
+    now = plain_parameters(model)
+    return {k: v for k, v in now.items() if k not in usual or v != usual[k]}
 
 
 def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,11 +272,9 @@ def check_names(names: Iterable[str], known: Iterable[str], owner: str) -> None:
 
 def _meant(model: Composite, name: str, value: Any) -> Any:
     """The value of a parameter; that of a part by the name of its class."""
-    *owners, last = name.split("__")
-    for owner in owners:
-        if owner not in model._parts:
-            return value
-        model = model._part(owner)
+    last = name
+    while (found := model._inside(last)) is not None:
+        model, last = found
     if last not in model._parts or not isinstance(value, str):
         return value
     part = model._parts[last]
