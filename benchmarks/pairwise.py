@@ -18,7 +18,6 @@ import numpy as np
 
 from benchmarks.data import load
 from unseen import JLSE, KernelJLSE, make_zero_shot
-from unseen.apps.bench.run import with_peak
 from unseen.apps.cli.output import show
 from unseen.inference.pairwise import Algorithm3
 from unseen.model.objective import Lambdas
@@ -27,6 +26,7 @@ from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import RowScaler
 from unseen.solvers.block import Effort
 from unseen.solvers.dictionary import initial_source_dictionary, initial_target_dictionary
+from unseen.support.memory import with_peak
 from unseen.training import pairwise
 from unseen.training.alternating import Algorithm2, Data, Training
 from unseen.training.pairwise import KEPT_BYTES, PairwiseTraining

@@ -27,7 +27,6 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.data import load
 from unseen import ESZSL, JLSE, KernelJLSE, make_zero_shot
-from unseen.apps.bench.run import with_peak
 from unseen.apps.cli.output import show
 from unseen.estimators import ZeroShotClassifier
 from unseen.inference.pairwise import Algorithm3
@@ -41,6 +40,7 @@ from unseen.solvers.dictionary import initial_target_dictionary
 from unseen.solvers.similarity import fit_similarity
 from unseen.solvers.source_codes import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
+from unseen.support.memory import with_peak
 from unseen.support.work import one_blas_thread
 from unseen.training import alternating
 from unseen.training.alternating import Algorithm2

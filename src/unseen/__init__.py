@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from unseen.errors import InputError
     from unseen.estimators import COSTA, ESZSL, JLSE, SAE, KernelJLSE, ZeroShotClassifier, load
-    from unseen.evaluation import evaluate, tune
+    from unseen.evaluation import compare, evaluate, tune
 
 __version__ = "0.1.0"
 
@@ -34,6 +34,7 @@ __all__ = [
     "KernelJLSE",
     "ZeroShotClassifier",
     "ZeroShotDataset",
+    "compare",
     "evaluate",
     "load",
     "load_digits_zero_shot",
@@ -57,6 +58,7 @@ _PLACES = {
     "read_dataset": "unseen.datasets",
     "load_digits_zero_shot": "unseen.datasets",
     "make_zero_shot": "unseen.datasets",
+    "compare": "unseen.evaluation",
     "evaluate": "unseen.evaluation",
     "tune": "unseen.evaluation",
     "metrics": "unseen.metrics",

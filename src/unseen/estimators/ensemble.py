@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,8 @@ from sklearn.base import clone
 
 from unseen.classes import ClassTable
 from unseen.classes.splits import ClassHoldout
-from unseen.errors import InputError, listed, naming
-from unseen.estimators import method
+from unseen.errors import InputError, listed, naming, nearest
+from unseen.estimators import METHODS, method
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.fields import has_parameters, parameter
 from unseen.storage.models import check_parts
@@ -78,12 +79,7 @@ class Ensemble(ZeroShotClassifier):
             raise InputError(f"members must be a list of at least one method, not {given!r}")
         found: dict[str, ZeroShotClassifier] = {}
         for one in given:
-            if not isinstance(one, (str, ZeroShotClassifier)):
-                raise InputError(
-                    f"a member must be the name of a method or an estimator of the library, such "
-                    f"as ESZSL(), not {one!r}"
-                )
-            member = method(one)() if isinstance(one, str) else one
+            member = _member(one)
             label = re.sub(r"\W+", "_", _word(member))
             n_alike = sum(re.fullmatch(rf"{label}(_\d+)?", known) is not None for known in found)
             found[f"{label}_{n_alike + 1}" if n_alike else label] = member
@@ -115,7 +111,8 @@ class Ensemble(ZeroShotClassifier):
             start = f"members__{label}__"
             own = {k.removeprefix(start): v for k, v in inside.items() if k.startswith(start)}
             if own:
-                members[label] = clone(member).set_params(**own)
+                copy: Any = clone(member)
+                members[label] = copy.set_params(**own)
         self.members = list(members.values())
         return self
 
@@ -205,7 +202,7 @@ class Ensemble(ZeroShotClassifier):
     def _score(self, X: np.ndarray, prepared: list[Any]) -> np.ndarray:
         factors = (self.member_weights_ / self.member_scales_).tolist()
         parts = zip(self.members_, prepared, factors, strict=True)
-        return sum(f * member._score(X, ready) for member, ready, f in parts if f)
+        return reduce(np.add, (f * member._score(X, ready) for member, ready, f in parts if f))
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         """The codes of all members side by side."""
@@ -228,11 +225,24 @@ class Ensemble(ZeroShotClassifier):
                 raise InputError("its members were not trained on the same data")
             check_parts(member)
         for name, least in (("member_scales_", np.finfo(float).tiny), ("member_weights_", 0.0)):
-            values = vars(self).get(name)
-            fits = is_float_array(values, 1) and len(self.members_) == np.size(values)
-            if not fits or not np.isfinite(values).all() or np.min(values) < least:
+            values: Any = vars(self).get(name)
+            fits = is_float_array(values, 1) and values.size == len(self.members_)
+            if not fits or not np.isfinite(values).all() or values.min() < least:
                 raise InputError("it does not have one scale and one weight for each member")
         super()._check_state()
+
+
+def _member(given: Any) -> ZeroShotClassifier:
+    """The estimator that is given or named."""
+    if isinstance(given, ZeroShotClassifier):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"members must be methods, by name or as in ESZSL(), not {given!r}")
+    if given.casefold() not in METHODS:
+        hint = nearest(given, METHODS)
+        known = listed(METHODS, len(METHODS))
+        raise InputError(f"members must be methods, not {given!r}{hint}; there are {known}")
+    return method(given)()
 
 
 def _word(member: ZeroShotClassifier) -> str:

@@ -9,6 +9,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+# So many held-out classes count as much as the guess that all models are alike.
+_PRIOR_CLASSES = 20
+
 
 class Scored(NamedTuple):
     """Rows of classes that no model was trained on: scores, M x n x C', and the right columns."""
@@ -18,9 +21,22 @@ class Scored(NamedTuple):
 
 
 def mixing_weights(splits: Sequence[Scored]) -> np.ndarray:
-    """Weights v ≥ 0 of M models, which sum to one.
+    """Weights of M models that sum to one, drawn to equal ones where few classes tell them.
 
-        min_v  - Σ_splits 1/C' Σ_c 1/n_c Σ_{i of class c} log softmax(Σ_m v_m s_mi)_c
+        α = (K α̂ + 20 / M) / (K + 20)
+
+    with α̂ of `best_weights`, and K the number of classes in all splits: a handful of them often
+    speaks for one model alone, and the next handful for another.
+    """
+    best = best_weights(splits)
+    n_classes = sum(split.scores.shape[2] for split in splits)
+    return (n_classes * best + _PRIOR_CLASSES / best.size) / (n_classes + _PRIOR_CLASSES)
+
+
+def best_weights(splits: Sequence[Scored]) -> np.ndarray:
+    """Weights of M models by which known classes are most likely, v / Σ v.
+
+        min_{v ≥ 0}  - Σ_splits 1/C' Σ_c 1/n_c Σ_{i of class c} log softmax(Σ_m v_m s_mi)_c
 
     The loss is convex in v. Every class counts alike, and so does every split. The size of v is how
     sharp the softmax is, which changes no ranking: it is learned, and divided out in the end. Where

@@ -16,6 +16,7 @@ from tests.common.small import small_jlse, small_kernel_jlse
 from unseen import JLSE, InputError, make_zero_shot, metrics
 from unseen.apps import plots
 from unseen.apps.plots.canvas import DARK, LIGHT, Look, encoded, line_look, mark_look
+from unseen.evaluation.comparison import Compared, Comparison
 
 looks = pytest.mark.parametrize("look", [LIGHT, DARK], ids=["light", "dark"])
 cases = pytest.mark.parametrize(
@@ -325,3 +326,23 @@ def test_export_has_the_paper_of_the_look_and_text_as_text(look: Look) -> None:
     assert "_hidden" in drawing
     assert look.paper in drawing
     assert encoded(figure, "png")[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@looks
+def test_methods_side_by_side(look: Look) -> None:
+    """Every split is a dot, means and distances stand where they should, clear ones are filled."""
+    scores = {"first $x": [0.8, 0.7, 0.9], "second": [0.5, 0.4, 0.58], "one split": [0.6]}
+    methods = tuple(Compared(n, tuple(s), tuple(s), (1.0,) * len(s)) for n, s in scores.items())
+    found = Comparison(methods, "per_class_accuracy", 3, 2, 10, None, 1.0)
+    figure = plots.comparison_figure(found, look)
+    left, right = figure.axes
+    drawn = sorted(np.concatenate([line.get_xdata() for line in left.lines]).tolist())
+    for name, values in scores.items():
+        for value in [*values, found.estimate(name).mean]:
+            assert np.isclose(drawn, 100 * value).any()
+    marks = [line for line in right.lines if line.get_marker() == "o"]
+    assert [float(mark.get_xdata()[0]) for mark in marks] == pytest.approx([30.67, 20], abs=0.01)
+    assert found.behind("second").is_clear
+    assert to_rgb(marks[0].get_markerfacecolor()) == to_rgb(look.wrong)
+    assert to_rgb(marks[1].get_markerfacecolor()) == to_rgb(look.paper)
+    assert overlaps(boxes(visible_texts(figure))) == 0

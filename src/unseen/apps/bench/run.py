@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import gc
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from unseen.estimators import ZeroShotClassifier, method
 from unseen.evaluation.protocols import evaluate
 from unseen.evaluation.tuning.run import TrainingData
 from unseen.storage import checkpoint
+from unseen.support.memory import with_peak
 from unseen.support.parameters import changed_parameters, plain_parameters, without
 
 
@@ -153,33 +151,6 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
             | {**evaluate(fitted, data).as_dict(), **cost, **facts}
         )
     return results
-
-
-def with_peak(work: Callable[[], Any]) -> tuple[Any, float | None]:
-    """What `work` returns, and by how many MB the peak of memory rose above what was taken before,
-    where the system reports it (Linux)."""
-    # Memory that earlier work has freed goes back to the system; else it would count as taken.
-    gc.collect()
-    with suppress(AttributeError, OSError):  # C libraries other than glibc
-        ctypes.CDLL(None).malloc_trim(0)
-    before = resident("VmRSS")
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # starts the peak anew
-    except OSError:
-        before = None
-    result = work()
-    peak = resident("VmHWM")
-    return result, None if before is None or peak is None else max(peak - before, 0.0)
-
-
-def resident(field: str) -> float | None:
-    """Resident memory of this process in MB, now (VmRSS) or at its peak (VmHWM)."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return None
-    found = re.search(rf"^{field}:\s+(\d+)", status, re.MULTILINE)
-    return None if found is None else int(found[1]) / 1024
 
 
 if __name__ == "__main__":

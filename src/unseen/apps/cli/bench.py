@@ -128,10 +128,10 @@ def sweep(
 ) -> None:
     """Accuracy against one parameter, as numbers and as a picture.
 
-    Example: unseen sweep n_target_atoms digits synthetic --values 10,20,40
+    Example: unseen sweep misfit digits synthetic --values 0.01,0.05,0.2
     """
     if not data:
-        raise InputError("name a data set, as in 'unseen sweep n_target_atoms digits'")
+        raise InputError("name a data set, as in 'unseen sweep misfit digits'")
     kind, fixed = method(method_name), parameters(method(method_name), set_)
     words = filter(None, (part.strip() for part in values.split(",")))
     given = [parameters(kind, [*(set_ or []), f"{parameter}={word}"]) for word in words]

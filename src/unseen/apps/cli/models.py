@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from unseen.apps.cli import options, paths
+from unseen.apps.cli.compare import AutoBudget, MethodOrAuto, check_auto, recommended
 from unseen.apps.cli.output import show, show_json, working
 from unseen.apps.cli.paths import open_data
 from unseen.apps.report.page import percent
@@ -35,9 +36,10 @@ _SHOWN = 6
 def fit(
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
-    method_name: options.Method = options.DEFAULT_METHOD,
+    method_name: MethodOrAuto = options.DEFAULT_METHOD,
     set_: options.Set = None,
     split: options.Split = "",
+    budget: AutoBudget = None,
     calibrate: Annotated[
         bool,
         typer.Option(
@@ -51,15 +53,22 @@ def fit(
 ) -> None:
     """Train a model on the seen classes of a data set and save it.
 
-    Example: unseen fit birds/ --set n_target_atoms=400 --out birds.unseen
+    Example: unseen fit birds/ --set misfit=0.05 --out birds.unseen
     """
     paths.check_model_out(out, checkpoint)
+    dataset = None
+    if method_name.casefold() == "auto":
+        check_auto(set_, checkpoint)
+        dataset = open_data(data, split)
+        method_name = recommended(dataset, budget)
+    elif budget is not None:
+        raise InputError("--budget is for --method auto, which compares methods first")
     kind = method(method_name)
     if checkpoint is not None and not issubclass(kind, ResumableClassifier):
         names = [name for name, k in METHODS.items() if not issubclass(k, ResumableClassifier)]
         raise InputError(f"--checkpoint is not for {listed(names)}, which are fitted in one go")
     model = built(kind, parameters(kind, set_))
-    dataset = open_data(data, split)
+    dataset = open_data(data, split) if dataset is None else dataset
     X, y = dataset.training_set()
     start = time.perf_counter()
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}

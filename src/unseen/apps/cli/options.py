@@ -19,7 +19,7 @@ _CHECKPOINT = (
     "is given again; the file is removed when the work is done."
 )
 _SETTING = "A parameter of the method; repeatable."
-DEFAULT_METHOD = "kernel-jlse"
+DEFAULT_METHOD = "gaussian-match"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA)]
 DataSets = Annotated[

@@ -6,6 +6,7 @@ The last argument of each is a look, `LIGHT` or `DARK`.
 from __future__ import annotations
 
 from unseen.apps.plots.canvas import DARK, LIGHT, Look
+from unseen.apps.plots.comparison import comparison_figure
 from unseen.apps.plots.curves import (
     PARTS,
     objective_figure,
@@ -32,6 +33,7 @@ __all__ = [
     "Look",
     "Strip",
     "alike_order",
+    "comparison_figure",
     "confusion_figure",
     "cosine_similarities",
     "gallery_figure",

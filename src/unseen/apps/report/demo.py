@@ -24,7 +24,7 @@ from unseen.estimators import method
 from unseen.evaluation.protocols import Evaluation, evaluate
 
 _TOP = 5
-SHOWN = ("kernel-jlse", "jlse", "eszsl", "ale", "sae", "conse", "dap")
+SHOWN = ("gaussian-match", "kernel-jlse", "jlse", "eszsl", "ale", "sae", "conse", "dap")
 # Every twentieth of the 120 ways to choose three digits, so that slow methods take part too.
 SPLITS = digit_splits()[::20]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen.apps.bench.run import resident, with_peak
+from unseen.support.memory import resident, with_peak
 
 pytestmark = pytest.mark.skipif(resident("VmRSS") is None, reason="the system tells no memory")
 

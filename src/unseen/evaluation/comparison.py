@@ -1,0 +1,268 @@
+"""What `compare` has found: methods on the same splits, which one to take, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import inf, isfinite, nan, sqrt
+from statistics import fmean, variance
+from typing import Any, NamedTuple
+
+from unseen.errors import InputError, counted, nearest
+
+# A difference of more standard errors than this is taken for one.
+CLEAR = 2.0
+# A method this many times faster is worth a word where it cannot be told apart.
+_MUCH_FASTER = 2.0
+MEASURES = {"per_class_accuracy": "accuracy", "mean_average_precision": "mAP"}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One method: what it reached on each split it was given, from the first on.
+
+    fit_seconds : of each fit.
+    memory : by how many MB its first fit raised the peak of memory, where the system tells.
+    error : what stopped it.
+    left_out : why it has fewer splits than it should have: the budget.
+    """
+
+    method: str
+    per_class_accuracy: tuple[float, ...] = ()
+    mean_average_precision: tuple[float, ...] = ()
+    fit_seconds: tuple[float, ...] = ()
+    memory: float | None = None
+    error: str | None = None
+    left_out: str | None = None
+
+    @property
+    def n_splits(self) -> int:
+        """How many splits it was measured on."""
+        return len(self.per_class_accuracy)
+
+    @property
+    def seconds(self) -> float:
+        """The mean of a fit."""
+        return fmean(self.fit_seconds) if self.fit_seconds else nan
+
+
+class Estimate(NamedTuple):
+    """A mean over splits with its standard error, which is infinite for a single split."""
+
+    mean: float
+    error: float
+
+    @property
+    def in_errors(self) -> float:
+        """The mean in units of its standard error."""
+        if self.error == 0:
+            return 0.0 if self.mean == 0 else inf if self.mean > 0 else -inf
+        return self.mean / self.error
+
+
+class Difference(NamedTuple):
+    """By how much the best method is ahead of another, split by split, on `n_splits` of both."""
+
+    gain: Estimate
+    n_splits: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than two standard errors."""
+        return self.gain.in_errors > CLEAR
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods on seen classes held out of training, the same ones for all of them.
+
+    methods : best first; one that was measured on fewer splits stands after those with more, and
+        one without a result last.
+    scoring : the measure by which they are ordered.
+    n_splits, n_held, n_seen : how often how many of the seen classes were held out.
+    budget, spent : seconds that were allowed (None: no limit) and that it took.
+
+    Standard errors allow for splits that share classes: with n splits that hold out h of c classes
+    they are sqrt((1/n + h/(c - h)) · variance), after Nadeau and Bengio, "Inference for the
+    generalization error", Machine Learning 52, 2003.
+    """
+
+    methods: tuple[Compared, ...]
+    scoring: str
+    n_splits: int
+    n_held: int
+    n_seen: int
+    budget: float | None
+    spent: float
+
+    @property
+    def best(self) -> Compared:
+        return self.methods[0]
+
+    @property
+    def recommended(self) -> str:
+        """The name of the method to take.
+
+        It is the best one, unless another that cannot be told apart from it is clearly ahead by the
+        other measure.
+        """
+        others = [m.method for m in self._full if m.method in self.rivals]
+        clear = [n for n in others if self.behind(self.best.method, self._other, n).is_clear]
+        values = {name: self.estimate(name, self._other).mean for name in clear}
+        return max(values, key=lambda name: values[name]) if values else self.best.method
+
+    @property
+    def _other(self) -> str:
+        return next(measure for measure in MEASURES if measure != self.scoring)
+
+    @property
+    def _full(self) -> list[Compared]:
+        """The methods with as many splits as the best."""
+        return [m for m in self.measured if m.n_splits == self.best.n_splits]
+
+    def of(self, name: str) -> Compared:
+        """What one of the methods has reached."""
+        known = {found.method: found for found in self.methods}
+        if name not in known:
+            raise InputError(f"{name!r} was not compared{nearest(name, known)}")
+        return known[name]
+
+    def estimate(self, name: str, measure: str = "") -> Estimate:
+        """The mean of a method by a measure, by default the one of `scoring`."""
+        return self._estimate(getattr(self.of(name), measure or self.scoring))
+
+    def behind(self, name: str, measure: str = "", best: str = "") -> Difference:
+        """By how much a method is behind the best one, or another, on the splits of both."""
+        first, second = (
+            getattr(self.of(n), measure or self.scoring) for n in (best or self.best.method, name)
+        )
+        gains = [a - b for a, b in zip(first, second, strict=False)]
+        return Difference(self._estimate(gains), len(gains))
+
+    def _estimate(self, values: Sequence[float]) -> Estimate:
+        if len(values) < 2:
+            return Estimate(values[0] if values else nan, inf)
+        overlap = self.n_held / (self.n_seen - self.n_held)
+        return Estimate(fmean(values), sqrt((1 / len(values) + overlap) * variance(values)))
+
+    @property
+    def measured(self) -> tuple[Compared, ...]:
+        """The methods with at least one split, best first."""
+        return tuple(found for found in self.methods if found.n_splits)
+
+    @property
+    def rivals(self) -> list[str]:
+        """Methods that cannot be told apart from the best, on the splits that both have."""
+        return [m.method for m in self.measured[1:] if not self.behind(m.method).is_clear]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it for a program."""
+        found = []
+        for one in self.methods:
+            facts = asdict(one) | {"seconds": one.seconds}
+            if one.n_splits:
+                facts["behind"] = _plain(self.behind(one.method).gain)
+                facts["is_clear"] = self.behind(one.method).is_clear
+                facts |= {f"{m}_mean": _plain(self.estimate(one.method, m)) for m in MEASURES}
+            found.append(facts)
+        names = ("scoring", "n_splits", "n_held", "n_seen", "budget", "spent", "recommended")
+        facts = {name: getattr(self, name) for name in names}
+        return facts | {"rivals": self.rivals, "methods": found, "words": self.in_words()}
+
+    def in_words(self) -> list[str]:
+        """Which method to take and how sure that is, a sentence or two for each point."""
+        told = [self._says_choice(), self._says_beaten(), self._says_rivals(), self._says_other()]
+        return [text for text in [*told, *self._says_undone()] if text]
+
+    def _says_choice(self) -> str:
+        name, best = self.recommended, self.best.method
+        n_splits, measure = self.of(name).n_splits, MEASURES[self.scoring]
+        drawn = f"{counted(n_splits, 'split')} that hold out {self.n_held} of {self.n_seen}"
+        text = f"Take {name}: {measure} {shown(self.estimate(name))} % on {drawn} seen classes."
+        if len(self.measured) == 1:
+            return f"{text} There is no other method to compare it with."
+        if n_splits == 1:
+            return f"{text} One split tells next to nothing: allow more time, or more splits."
+        if name == best:
+            return text
+        lead = _ahead(self.behind(best, self._other, name))
+        return (
+            f"{text} {best} has the highest {measure}, but not clearly, and by "
+            f"{MEASURES[self._other]} {name} is ahead of it by {lead}."
+        )
+
+    def _against(self, name: str) -> Difference:
+        return self.behind(name, best=self.recommended)
+
+    def _says_beaten(self) -> str:
+        beaten = [m.method for m in self.measured if self._against(m.method).is_clear]
+        if not beaten:
+            return ""
+        closest = min(beaten, key=lambda name: self._against(name).gain.mean)
+        text = f"{self.recommended} is ahead of {closest} by {_ahead(self._against(closest))}"
+        more = len(beaten) - 1
+        return f"{text}, and clearly ahead of {more} more." if more else f"{text}."
+
+    def _says_rivals(self) -> str:
+        chosen = self.of(self.recommended)
+        others = [m for m in self.measured if m is not chosen and m.n_splits > 1]
+        rivals = [m for m in others if not self._against(m.method).is_clear]
+        if not rivals:
+            return ""
+        found = [f"{m.method} ({_distance(self._against(m.method))})" for m in rivals]
+        text = f"{chosen.method} cannot be told apart from {_joined(found)}."
+        fastest = min(rivals, key=lambda m: m.seconds)
+        if fastest.seconds * _MUCH_FASTER < chosen.seconds:
+            text += f" Of these {fastest.method} is the fastest: a fit takes {fastest.seconds:.2g} "
+            text += f"s, that of {chosen.method} {chosen.seconds:.2g} s."
+        return text
+
+    def _says_other(self) -> str:
+        """The best by the other measure, where that is another method."""
+        if self.best.n_splits < 2:
+            return ""
+        leader = max(self._full, key=lambda m: self.estimate(m.method, self._other).mean).method
+        if leader == self.recommended:
+            return ""
+        lead = self.behind(self.recommended, self._other, leader)
+        unclear = "" if lead.is_clear else ", which is not clear"
+        words = f"{leader} is ahead of {self.recommended} by {_ahead(lead)}{unclear}"
+        return f"By {MEASURES[self._other]} {words}."
+
+    def _says_undone(self) -> list[str]:
+        told = []
+        for one in (m for m in self.methods if m.left_out and m.n_splits):
+            ahead = self._against(one.method).gain.mean < 0
+            hint = " It was ahead on what it had: allow it more time." if ahead else ""
+            told.append(f"{one.method} was not taken to the end: {one.left_out}.{hint}")
+        if untried := [m.method for m in self.methods if m.left_out and not m.n_splits]:
+            told.append(f"Not tried, as the budget was spent: {', '.join(untried)}.")
+        return told + [f"{m.method} failed: {m.error}" for m in self.methods if m.error]
+
+
+def shown(estimate: Estimate) -> str:
+    """Shares in percent with their standard error: "77.9 ± 1.2"."""
+    error = f" ± {100 * estimate.error:.1f}" if isfinite(estimate.error) else ""
+    return f"{100 * estimate.mean:.1f}{error}"
+
+
+def _ahead(difference: Difference) -> str:
+    gain = difference.gain
+    errors = f" ({gain.in_errors:.1f} standard errors)" if isfinite(gain.in_errors) else ""
+    return f"{shown(gain)} points{errors}"
+
+
+def _distance(difference: Difference) -> str:
+    gain, n_splits = difference
+    words = f"{100 * gain.mean:+.1f} ± {100 * gain.error:.1f} points"
+    return f"{words} on {counted(n_splits, 'split')}"
+
+
+def _joined(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _plain(estimate: Estimate) -> dict[str, float | None]:
+    """JSON has no infinity."""
+    return {k: v if isfinite(v) else None for k, v in estimate._asdict().items()}
