@@ -36,6 +36,7 @@ does not exist is an error that gives the nearest one. This is `digits.toml`, us
 CONFIG = """data = "digits"
 
 [fit]
+method = "kernel-jlse"
 out = "small.unseen"
 
 [fit.set]
@@ -43,6 +44,7 @@ n_target_atoms = 50
 """
 SHOWN: dict[str, list[str]] = {
     "check": ["unseen check digits"],
+    "compare": ["unseen compare digits --method eszsl --method kernel-jlse --splits 5"],
     "fit": [
         "unseen fit digits --calibrate --out digits.unseen",
         "unseen fit --config digits.toml --set training__max_iter=1 --checkpoint small.checkpoint",

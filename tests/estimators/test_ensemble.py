@@ -185,7 +185,8 @@ def test_a_file_keeps_fitted_members_and_an_ensemble_of_ensembles(
     np.testing.assert_array_equal(loaded.similarities(data.X), model.similarities(data.X))
     assert plain_parameters(loaded) == plain_parameters(model)
     assert loaded.members[0].members[1].encoder_weight == 3.0
-    again = clone(loaded).fit(*data.training_set(), classes=data.classes)
+    again: Any = clone(loaded)
+    again.fit(*data.training_set(), classes=data.classes)
     np.testing.assert_allclose(again.similarities(data.X), model.similarities(data.X), rtol=1e-7)
 
 

@@ -26,6 +26,11 @@ def data() -> unseen.ZeroShotDataset:
     )  # fmt: skip
 
 
+def run(data: Any, methods: Any = None, **given: Any) -> Comparison:
+    X, y = data.training_set()
+    return compare(X, y, data.classes, methods, **given)
+
+
 def made(scores: dict[str, list[float]], **more: Any) -> Comparison:
     """A comparison of given accuracies; mAP is the same unless it is given."""
     precision = more.pop("precision", scores)
@@ -69,14 +74,14 @@ class Watching(ESZSL):
 
 
 def test_unseen_classes_take_no_part(data: Any) -> None:
-    compare(*data.training_set(), data.classes, [Watching()], n_splits=2)
+    run(data, [Watching()], n_splits=2)
     assert Watching.told == set(data.seen.tolist())
 
 
 def test_every_method_that_is_installed_takes_part(data: Any, monkeypatch: Any) -> None:
     fitted = []
     monkeypatch.setattr(comparing, "_measure", lambda m, *_: fitted.append(m) or [0.5, 0.5, 0.1, 1])
-    found = compare(*data.training_set(), data.classes, n_splits=2)
+    found = run(data, n_splits=2)
     assert {one.method for one in found.methods} == set(available())
     assert len(fitted) == 2 * len(available())
     order = [type(model) for model in fitted[::2]]
@@ -93,12 +98,12 @@ def test_names_of_estimators(data: Any) -> None:
 
 def test_a_method_that_fails_is_told_and_the_others_go_on(data: Any) -> None:
     methods = {"bad": ESZSL(row_penalty=-1.0), "good": ESZSL()}
-    found = compare(*data.training_set(), data.classes, methods, n_splits=2)
+    found = run(data, methods, n_splits=2)
     assert found.recommended == "good"
     assert "row_penalty must be" in str(found.of("bad").error)
     assert any(text.startswith("bad failed: InputError: row_p") for text in found.in_words())
     with pytest.raises(InputError, match="no method could be fitted; bad failed"):
-        compare(*data.training_set(), data.classes, {"bad": methods["bad"]})
+        run(data, {"bad": methods["bad"]})
 
 
 # -- budget, progress, checkpoint -----------------------------------------------------------------
@@ -123,9 +128,7 @@ def test_a_budget_goes_to_cheap_methods_first(data: Any, monkeypatch: Any) -> No
     clock = Clock({ESZSL: 1.0, SAE: 30.0, METHODS["jlse"]: 5.0}, monkeypatch)
     steps: list[str] = []
     with work.listening(steps.append):
-        found = compare(
-            *data.training_set(), data.classes, ["jlse", "sae", "eszsl"], n_splits=4, budget=40
-        )
+        found = run(data, ["jlse", "sae", "eszsl"], n_splits=4, budget=40)
     assert [clock.measured.count(k) for k in (ESZSL, SAE, METHODS["jlse"])] == [4, 1, 1]
     assert found.of("eszsl").left_out is None
     assert "after 1 split 6 s of the budget were left, and a fit took 30 s" in str(
@@ -139,15 +142,15 @@ def test_a_budget_goes_to_cheap_methods_first(data: Any, monkeypatch: Any) -> No
 
 def test_nothing_is_tried_once_the_budget_is_spent(data: Any, monkeypatch: Any) -> None:
     Clock({ESZSL: 3.0, SAE: 1.0}, monkeypatch)
-    found = compare(*data.training_set(), data.classes, ["eszsl", "sae"], budget=1)
+    found = run(data, ["eszsl", "sae"], budget=1)
     assert [one.n_splits for one in found.methods] == [1, 0]
     assert "Not tried, as the budget was spent: sae." in found.in_words()
     assert "There is no other method to compare it with" in found.in_words()[0]
 
 
 def test_a_stopped_comparison_resumes(data: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    given = (*data.training_set(), data.classes, ["eszsl", "sae"])
-    whole = compare(*given, n_splits=3)
+    given: Any = (data, ["eszsl", "sae"])
+    whole = run(*given, n_splits=3)
     measure, calls = comparing._measure, []
 
     def stopped(*arguments: Any) -> Any:
@@ -158,13 +161,13 @@ def test_a_stopped_comparison_resumes(data: Any, tmp_path: Path, monkeypatch: An
 
     monkeypatch.setattr(comparing, "_measure", stopped)
     with pytest.raises(KeyboardInterrupt):
-        compare(*given, n_splits=3, checkpoint=tmp_path / "c")
-    resumed = compare(*given, n_splits=3, checkpoint=tmp_path / "c")
+        run(*given, n_splits=3, checkpoint=tmp_path / "c")
+    resumed = run(*given, n_splits=3, checkpoint=tmp_path / "c")
     assert len(calls) == 5 + 2, "four were kept, the fifth was stopped"
     for one in whole.methods:
         assert resumed.of(one.method).per_class_accuracy == one.per_class_accuracy
     with pytest.raises(InputError, match="the classes held out were different"):
-        compare(*given, n_splits=4, checkpoint=tmp_path / "c")
+        run(*given, n_splits=4, checkpoint=tmp_path / "c")
 
 
 # -- standard errors and words --------------------------------------------------------------------
@@ -250,4 +253,4 @@ def test_too_few_classes(data: Any) -> None:
 )
 def test_refuses_what_cannot_be_compared(data: Any, given: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        compare(*data.training_set(), data.classes, **given)
+        run(data, **given)

@@ -183,8 +183,11 @@ def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Pa
         (["sweep", "n_target_atoms"], "name a data set"),
         (["sweep", "nope", "digits"], "no parameter 'nope'"),
         (["sweep", "row_penalty", "digits", "-m", "eszsl", "--values", "0.1,abc"], "row_penalty"),
-        (["sweep", "constant_feature", "digits"], "say which values of constant_feature"),
-        (["sweep", "max_iter", "digits"], "no parameter 'max_iter', but 'training__max_iter'"),
+        (["sweep", "stretch", "digits"], "say which values of stretch"),
+        (
+            ["sweep", "max_iter", "digits", "-m", "jlse"],
+            "no parameter 'max_iter', but 'training__max_iter'",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
@@ -240,7 +243,7 @@ def test_a_sweep_over_training_or_testing(
 ) -> None:
     words = ",".join(map(str, values))
     command = ["sweep", name, folder, "--values", words, "--set", "n_target_atoms=6",
-               "--trials", "1", "-o", tmp_path]  # fmt: skip
+               "-m", "kernel-jlse", "--trials", "1", "-o", tmp_path]  # fmt: skip
     done = run_unseen(*command)
     assert done.code == 0, done.err
     assert [r["value"] for r in lasting(tmp_path / "results.jsonl")] == values

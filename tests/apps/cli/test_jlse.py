@@ -180,7 +180,8 @@ def test_parameters_of_parts_in_a_file(folder: Path, tmp_path: Path, text: str) 
     ],
 )  # fmt: skip
 def test_variants_are_chosen_by_name(folder: Path, tmp_path: Path, options: list[str]) -> None:
-    done = run_unseen("fit", folder, *options, "--out", tmp_path / "m", "--json")
+    fit = ["fit", folder, "--method", "kernel-jlse", "--out", tmp_path / "m"]
+    done = run_unseen(*fit, *options, "--json")
     found = done.json["parameters"]
     assert (found["training__max_iter"], found["testing"], found["decision"]) == (0, "DataFit", 1)
     assert "testing__offset" not in found
@@ -216,10 +217,16 @@ def test_every_kind_of_option_can_stand_in_the_file(
         ("fit = 3", "fit must be a table of options"),
         ("out = ", "is not a TOML file"),
         ("method = 'eszsl'\n[set.row_scaler]\ncentre = true", "nearest name: 'row_scaler__center'"),
-        ("[set]\nmax_iter = 3", "JLSE has no parameter 'max_iter', but 'training__max_iter'"),
-        ("[set.training]\nmax_itr = 3", "nearest name: 'training__max_iter'"),
-        ("[set]\ntesting = 'DataFitt'", "not 'DataFitt'; nearest name: 'DataFit'"),
-        ("[set]\ntesting = 'DataFit'\ntesting__tol = 1", "has no parameter 'testing__tol'"),
+        (
+            "method = 'jlse'\n[set]\nmax_iter = 3",
+            "JLSE has no parameter 'max_iter', but 'training__max_iter'",
+        ),
+        ("method = 'jlse'\n[set.training]\nmax_itr = 3", "nearest name: 'training__max_iter'"),
+        ("method = 'jlse'\n[set]\ntesting = 'DataFitt'", "not 'DataFitt'; nearest name: 'DataFit'"),
+        (
+            "method = 'jlse'\n[set]\ntesting = 'DataFit'\ntesting__tol = 1",
+            "has no parameter 'testing__tol'",
+        ),
     ],
 )
 def test_a_file_of_options_that_is_wrong(

@@ -26,7 +26,10 @@ from unseen.errors import InputError, MissingExtraError
 COMMANDS = {
     "demo": ("about", "Learn seven handwritten digits, recognise the other three."),
     "check": ("about", "Read a data set and say in plain words what was found and what is wrong."),
-    "compare": ("compare", "Say which method to take, by seen classes held out."),
+    "compare": (
+        "compare",
+        "Say which method to take, by seen classes held out, and how sure that is.",
+    ),
     "fit": ("models", "Train a model on the seen classes of a data set and save it."),
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
     "retrieve": ("rows", "Find the rows that fit the description of a class best."),

@@ -13,7 +13,7 @@ from unseen.apps.report.publish import Shown, publish, write_page
 from unseen.datasets import ZeroShotDataset
 from unseen.evaluation.comparison import CLEAR, MEASURES, Compared, Comparison, shown
 
-_COLUMNS = ("method", "accuracy (%)", "mAP (%)", "behind (points)", "splits", "fit (s)", "MB")
+_COLUMNS = ("method", "accuracy (%)", "mAP (%)", "behind (points)", "splits", "seconds", "MB")
 NOTE = (
     "± is a standard error over splits, which allows for classes that splits share. A method is "
     f"clearly behind, marked *, if its distance to the first is more than {CLEAR:.0f} of them."
