@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -199,6 +200,14 @@ def test_methods_that_cannot_be_told_apart() -> None:
     assert found.recommended == "best"
     assert "best cannot be told apart from near (+1.0 ± " in found.in_words()[1]
     assert "points on 3 splits)" in found.in_words()[1]
+
+
+def test_a_rival_that_is_much_faster_is_named() -> None:
+    accuracy = {"best": [0.80, 0.72, 0.84], "near": [0.70, 0.78, 0.85]}
+    quick = Compared("near", (0.70, 0.78, 0.85), (0.70, 0.78, 0.85), (0.1, 0.1, 0.1))
+    found = made(accuracy)
+    found = replace(found, methods=(found.best, quick))
+    assert "near is faster: a fit takes 0.1 s, that of best 1 s." in found.in_words()[1]
 
 
 def test_where_accuracy_does_not_decide_retrieval_does() -> None:

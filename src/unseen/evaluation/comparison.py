@@ -213,8 +213,10 @@ class Comparison:
         text = f"{chosen.method} cannot be told apart from {_joined(found)}."
         fastest = min(rivals, key=lambda m: m.seconds)
         if fastest.seconds * _MUCH_FASTER < chosen.seconds:
-            text += f" Of these {fastest.method} is the fastest: a fit takes {fastest.seconds:.2g} "
-            text += f"s, that of {chosen.method} {chosen.seconds:.2g} s."
+            of_these = f"Of these {fastest.method} is the fastest"
+            faster = of_these if len(rivals) > 1 else f"{fastest.method} is faster"
+            text += f" {faster}: a fit takes {fastest.seconds:.2g} s, that of {chosen.method} "
+            text += f"{chosen.seconds:.2g} s."
         return text
 
     def _says_other(self) -> str:
