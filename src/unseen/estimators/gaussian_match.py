@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, logit
@@ -72,6 +72,8 @@ class GaussianMatch(ZeroShotClassifier):
     moments_ : the `Moments` of all training rows. None of rows of more than 8,192
         columns that are fewer than these.
     """
+
+    needs_calibration: ClassVar[bool] = False
 
     shrinkage: float = parameter(0.6, SHARE, tries=[0.1, 0.3, 0.6, 0.85])
     misfit: float = parameter(0.02, POSITIVE, tries=[0.01, 0.02, 0.05, 0.2])
