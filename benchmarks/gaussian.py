@@ -2,8 +2,8 @@
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.gaussian
 
-Seconds are those of the processor, the least of five. Memory is what a fit takes above X; the second
-table has that of rows in a memory map, once and ten times over.
+Seconds are those of the processor, the least of five. Memory is what a fit takes above X; the
+second table has that of rows in a memory map, once and ten times over.
 """
 
 from __future__ import annotations
