@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.explanation import AttributeSupport, Table, attribute_table, largest
 from unseen.model.gaussian import ClassTerms, Posterior
-from unseen.rows.scaling import ClassScaling
 
 _STEP = 1e-4
 
@@ -78,7 +78,7 @@ def explain_match(
     z: np.ndarray,
     terms: ClassTerms,
     model: Posterior,
-    scaling: ClassScaling,
+    scaling: Callable[[np.ndarray], np.ndarray],
     vector: np.ndarray,
     seen: ClassTable,
     top: int,
@@ -123,7 +123,7 @@ def _by_class(model: Posterior, S: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def _slopes(
-    model: Posterior, scaling: ClassScaling, vector: np.ndarray, z: np.ndarray
+    model: Posterior, scaling: Callable[[np.ndarray], np.ndarray], vector: np.ndarray, z: np.ndarray
 ) -> np.ndarray:
     """The gradient of z'μ(s) along the columns of a description, by central differences."""
     steps = np.maximum(_STEP * np.abs(vector), _STEP * max(float(np.abs(vector).max()), 1e-12))
