@@ -29,8 +29,9 @@ class MatchExplanation:
     `score` is what `similarities` gives; `probability` that of a match if one pair in two matches.
     `similarity` is z'μ, by which a row is nearer to this class than to others; `directions` are its
     parts, each named by the seen classes at its ends. `classes` are seen classes that the row looks
-    like and whose descriptions are alike: z'T_c weighed by the kernel. `attributes` are those that the row calls for (positive) or speaks against:
-    the slope of z'μ along the attribute, times what the class has above the average seen class.
+    like and whose descriptions are alike: z'T_c weighed by the kernel. `attributes` are those that
+    the row calls for (positive) or speaks against: the slope of z'μ along the attribute, times what
+    the class has above the average seen class.
     """
 
     name: str
