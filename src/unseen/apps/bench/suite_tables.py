@@ -33,11 +33,20 @@ def suite_tables(records: Sequence[Record]) -> list[Table]:
         if len(next(iter(found.values())).methods) > 1:
             made.append(_ranks(found))
             made += [_differences(measure, it) for measure, it in found.items()]
-    if published := tables.named_by_split([r for r in records if not r["inside"]]):
-        for measure, word in MEASURES.items():
-            title = f"Published splits: {word} on their unseen classes (%)"
-            made.append(tables.measure_table(title, published, measure, {}))
-    return made
+    published = tables.named_by_split([r for r in records if not r["inside"]])
+    return [*made, *(_published(measure, published) for measure in MEASURES if published)]
+
+
+def _published(measure: str, records: Sequence[Record]) -> Table:
+    """A measure on the splits that come with the data, which take no part in means and ranks."""
+    title = f"Published splits: {MEASURES[measure]} on their unseen classes (%)"
+    table = tables.measure_table(title, records, measure, {})
+    words = ["Not to choose anything by", *_most_rows(records)]
+    return table._replace(notes=[*table.notes, "; ".join(words) + "."])
+
+
+def _most_rows(records: Sequence[Record]) -> list[str]:
+    return [f"at most {n} rows per class" for n in distinct(records, "most_rows") if n]
 
 
 def further_tables(records: Sequence[Record]) -> list[Table]:
@@ -98,7 +107,7 @@ def _notes(found: Comparison, records: Sequence[Record]) -> list[str]:
     sides = {"seen": "drawn among classes that no split of the data set keeps as unseen"}
     sides["all"] = "drawn among all classes: to be looked at, not to choose anything by"
     words += [sides[inside] for inside in distinct(records, "inside")]
-    words += [f"at most {n} rows per class" for n in distinct(records, "most_rows") if n]
+    words += _most_rows(records)
     words.append(f"tuning {' and '.join(distinct(records, 'tuning'))}")
     notes = ["; ".join(words) + "."]
     n_drawn = len({(r["data"], r["trial"]) for r in records})

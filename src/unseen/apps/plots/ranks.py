@@ -25,7 +25,7 @@ def suite_figure(
     x methods). The order is that of the first measure.
     """
     order = np.argsort(next(iter(ranks.values()))[0], kind="stable")
-    height = max(2.4, (0.24 + 0.07 * len(scores)) * len(methods)) + 1.2
+    height = max(1.6, (0.24 + 0.07 * len(scores)) * len(methods)) + 1.2
     figure = new_figure(9.2, height, look)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(4, 5))
     _draw_ranks(left, ranks, order, look)
@@ -77,7 +77,7 @@ def _draw_scores(
         colour, shape = mark_look(k, look)["color"], shapes[k % len(shapes)]
         values = 100 * shares[:, order]
         places = np.broadcast_to(y + shift, values.shape)
-        faint = {"s": 9, "alpha": 0.35, "linewidths": 0}
+        faint = {"s": 9, "alpha": 0.5, "linewidths": 0}
         axes.scatter(values, places, color=colour, marker=shape, **faint)
         style = {"markeredgecolor": look.paper, "markeredgewidth": 0.8, "markersize": 7}
         axes.plot(
