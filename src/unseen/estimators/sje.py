@@ -115,7 +115,7 @@ class SJE(BilinearRanking):
         for description in S:
             problem, _ = self._problem(X, labels, description)
             kept, held = hold_out(problem, self.random_state)
-            V = self._train(steps, kept, self._schedule()).weights
+            V = self._train(kept, steps).weights
             scores.append(np.concatenate([held.scores(V, rows) for rows in held.blocks()]))
             own = held.labels  # the same for every description
         grid = simplex_grid(len(S))

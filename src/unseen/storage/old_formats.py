@@ -12,9 +12,16 @@ Manifest = dict[str, Any]
 
 def upgraded(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
     """The manifest with the method, the parameters and the state that a model has now."""
-    for step in _STEPS[manifest["format"] - 1 :]:
-        manifest = step(manifest, arrays)
+    if manifest["format"] == 1:
+        manifest = _parts(manifest, arrays)
+    if manifest["method"] in _RANKING:
+        kept = {k: v for k, v in manifest["parameters"].items() if k not in _UNUSED}
+        return manifest | {"parameters": kept}
     return manifest
+
+
+# Parameters that the ranking methods once had, and that a fitted model does not need.
+_RANKING, _UNUSED = ("ale", "sje", "devise", "latem"), ("early_stopping", "verbose")
 
 
 def _parts(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
@@ -89,7 +96,3 @@ def _latent_state(
 _MATRICES = ("source_dictionary", "target_dictionary", "similarity", "bias")
 _OTHERS = ("scaling", "class_scaling", "kernel", "source_codes", "target_codes", "calibration")
 _GONE = (*_MATRICES, *_OTHERS, "test_bias", "negative_weight")
-
-
-# Each makes of the manifest of one format that of the next.
-_STEPS = (_parts,)
