@@ -7,13 +7,12 @@ from dataclasses import KW_ONLY
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaling
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import threads_for
 from unseen.training.minibatch import Problem, Schedule, Trained, minimise
 

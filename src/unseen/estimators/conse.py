@@ -9,10 +9,9 @@ import numpy as np
 from scipy.special import softmax
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.support.parameters import POSITIVE, at_least
+from unseen.support.parameters import POSITIVE, at_least, has_parameters, parameter
 from unseen.training.logistic import fit_multinomial
 
 

@@ -11,10 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.support.parameters import POSITIVE
+from unseen.support.parameters import POSITIVE, has_parameters, parameter
 from unseen.training.logistic import fit_binary
 
 

@@ -14,9 +14,8 @@ from scipy.special import log_expit, softmax
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.rows.scaling import RowScaler
-from unseen.support.parameters import POSITIVE, Choice
+from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter, part
 from unseen.training.logistic import Linear, fit_binary, fit_multinomial
 
 # A share of the prior in the p(a|x) of IAP, so that no attribute is ever certain.

@@ -16,11 +16,10 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import require
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.storage.checkpoint import Note, Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import tell
 from unseen.training.minibatch import own_order
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.bilinear import BilinearRanking
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, SHARE, at_least
+from unseen.support.parameters import NOT_NEGATIVE, SHARE, at_least, has_parameters, parameter
 from unseen.training.minibatch import Problem, Trained, minimise
 
 _PASSES_BETWEEN_PRUNING = 5

@@ -16,11 +16,10 @@ from unseen.classes import ClassTable
 from unseen.classes.checks import Group
 from unseen.errors import InputError, listed
 from unseen.estimators.bilinear import BilinearRanking
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import Choice, check_number
+from unseen.support.parameters import Choice, check_number, has_parameters, parameter
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
