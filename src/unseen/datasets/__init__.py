@@ -46,22 +46,3 @@ def check_exists(name_or_path: str) -> None:
         "lists the published ones that it reads"
     )
     raise InputError(f"{name_or_path} does not exist" + ("" if Path(name_or_path).suffix else hint))
-
-
-__all__ = [
-    "CATALOGUE",
-    "EMBEDDED",
-    "PairDataset",
-    "Split",
-    "ZeroShotDataset",
-    "check_exists",
-    "data_folder",
-    "digit_splits",
-    "examine",
-    "load_digits_zero_shot",
-    "make_pairs",
-    "make_zero_shot",
-    "open_dataset",
-    "read_dataset",
-    "read_rows",
-]

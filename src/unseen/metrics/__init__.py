@@ -35,27 +35,3 @@ from unseen.metrics.retrieval import (
     roc_auc,
     roc_curve,
 )
-
-__all__ = [
-    "ConfusionMatrix",
-    "GeneralizedAccuracy",
-    "PrecisionRecallCurve",
-    "RocCurve",
-    "SeenUnseenCurve",
-    "accuracies_by_class",
-    "average_precision",
-    "average_precision_by_class",
-    "confusion_matrix",
-    "generalized_accuracy",
-    "harmonic_mean",
-    "known_pairs",
-    "mean_average_precision",
-    "per_class_accuracy",
-    "per_class_top_k_accuracy",
-    "per_image_accuracy",
-    "precision_at_k",
-    "precision_recall_curve",
-    "roc_auc",
-    "roc_curve",
-    "seen_unseen_curve",
-]
