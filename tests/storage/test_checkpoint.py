@@ -20,7 +20,7 @@ from tests.common.killed import options, write_data
 from tests.common.small import small_jlse, small_kernel_jlse
 from unseen import JLSE, ClassTable, InputError, make_zero_shot
 from unseen.datasets import make_pairs
-from unseen.estimators import METHODS, available
+from unseen.estimators import METHODS
 from unseen.storage import checkpoint as module
 from unseen.storage.checkpoint import Checkpoint, remove
 from unseen.training.pairwise import Algorithm1
@@ -39,7 +39,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "sje": {"max_iter": 3},
     "devise": {"max_iter": 9, "tol": 0.05},
     "latem": {"max_iter": 6, "n_maps": 3, "least_share": 0.3},
-    "deep": {"max_iter": 4, "n_hidden": 8, "n_codes": 4},
     "sse-int": {"n_steps": 3},
     "sse-relu": {"n_steps": 3},
 }
@@ -59,7 +58,7 @@ def test_every_method_that_trains_step_by_step_keeps_its_state() -> None:
     able = [n for n, kind in METHODS.items() if "checkpoint" in signature(kind.fit).parameters]
     assert sorted(able) == sorted([*OTHERS, "jlse", "kernel-jlse"])
     assert sorted(set(METHODS) - set(able)) == [
-        "conse", "costa", "dap", "eszsl", "gaussian-match", "iap", "sae",
+        "conse", "costa", "dap", "deep", "eszsl", "gaussian-match", "iap", "sae",
     ], "which are fitted in one go"  # fmt: skip
 
 
@@ -88,8 +87,6 @@ def states_of(fit: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Checkpoin
 def assert_goes_on_to_the_same_model(
     name: str, data: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    if name in OTHERS and name not in available():
-        pytest.skip(f"{name} cannot be fitted without {METHODS[name].needs}")
     path = folder / "checkpoint"
     whole = saved(make(name).fit(*data), folder)
     noted = states_of(lambda: make(name).fit(*data, checkpoint=path), monkeypatch)

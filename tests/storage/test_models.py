@@ -368,7 +368,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(
 
 def test_a_later_format_is_named(saved: Any, tmp_path: Path) -> None:
     path = forge(saved[1], tmp_path / "forged", lambda m: m | {"format": FORMAT + 1})
-    with pytest.raises(InputError, match=f"format {FORMAT + 1}.*reads {FORMAT}"):
+    with pytest.raises(InputError, match=f"format {FORMAT + 1}.*reads 1 to {FORMAT}"):
         unseen.load(path)
 
 
@@ -422,7 +422,7 @@ def test_a_file_that_is_no_model_stays(saved: Any, tmp_path: Path) -> None:
     model.save(tmp_path / "empty")
     assert (tmp_path / "empty").read_bytes() == path.read_bytes()
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"rows.csv: the file is there already and is not a model"):
+    with pytest.raises(InputError, match=r"rows.csv: it exists and is not a model"):
         model.save(tmp_path / "rows.csv")
     assert (tmp_path / "rows.csv").read_text() == "a,b\n1,2\n"
 
