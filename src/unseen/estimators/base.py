@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -62,7 +61,7 @@ class ZeroShotClassifier(
 
     The score is the inner product of the two codes. A method in which it is something else gives
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
-    Its parameters are fields of the class, see `estimators/fields.py`.
+    Its parameters are fields of the class, see `support/parameters.py`.
 
     Attributes after `fit`
     ----------------------
@@ -80,7 +79,6 @@ class ZeroShotClassifier(
     needs_calibration: ClassVar[bool] = True
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
-    _grid: ClassVar[Mapping[str, list[Any]]] = {}
 
     n_features_in_: int
     feature_names_in_: np.ndarray

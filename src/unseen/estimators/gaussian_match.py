@@ -18,7 +18,6 @@ from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier, as_labels, float_types, one_row
-from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.model.gaussian import ClassTerms, Posterior
@@ -29,6 +28,9 @@ from unseen.support.parameters import (
     POSITIVE,
     SHARE,
     check_number,
+    has_parameters,
+    parameter,
+    part,
 )
 from unseen.support.work import threads_for
 from unseen.training.gaussian import (
