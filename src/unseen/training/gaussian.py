@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from unseen.errors import InputError
-from unseen.model.gaussian import Posterior, gaussian_kernel, squared_distances
+from unseen.model.gaussian import Posterior, gaussian_kernel, median_square
 from unseen.rows.moments import Moments
 
 # The ridge of the covariance is set as if its variance were spread over so many directions.
@@ -71,7 +71,7 @@ def fit_posterior(
     noise_of_mean = float(np.mean(1.0 / moments.counts))
     variance = np.mean(T**2, axis=0)
     between = np.maximum(variance - noise_of_mean, _LEAST_BETWEEN * variance)
-    width = _kernel_width(S, settings.width)
+    width = 2.0 * settings.width**2 * median_square(S)
     values, modes = np.linalg.eigh(gaussian_kernel(S, S, width))
     values = np.maximum(values, 0.0)
     noise = noise_of_mean / between + settings.misfit
@@ -95,12 +95,6 @@ def fit_posterior(
         tails=settings.tails,
     )
     return replace(posterior, gain=expected_gain(posterior))
-
-
-def _kernel_width(S: np.ndarray, width: float) -> float:
-    """2 w² for w in units of the median distance of two seen classes."""
-    distances = squared_distances(S, S)[np.triu_indices(len(S), 1)]
-    return 2.0 * width**2 * float(np.median(distances[distances > 0]))
 
 
 def left_out(model: Posterior) -> tuple[np.ndarray, np.ndarray]:

@@ -57,7 +57,7 @@ def fit_multinomial(
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     start = np.log(shares) - np.log(shares).mean()
     loss = partial(multinomial_loss, labels=labels)
-    return _fit(X, scaling, loss, start, shares, penalty, steps)
+    return fit_linear(X, scaling, loss, start, _curvature(shares), penalty, steps)
 
 
 def fit_binary(
@@ -78,7 +78,7 @@ def fit_binary(
     shares = np.clip(counts @ targets, 0.5, labels.size - 0.5) / labels.size
     loss = partial(binary_loss, targets=targets[labels])
     start = scipy.special.logit(shares)
-    return _fit(X, scaling, loss, start, shares, penalty, steps)
+    return fit_linear(X, scaling, loss, start, _curvature(shares), penalty, steps)
 
 
 def multinomial_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
@@ -139,17 +139,24 @@ def lbfgs(
     return minimize(answer, start.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
-def _fit(
+def _curvature(shares: np.ndarray) -> float:
+    """The mean second derivative of a logistic loss where the probabilities are `shares`."""
+    return float(np.mean(shares * (1 - shares)))
+
+
+def fit_linear(
     X: np.ndarray,
     scaling: RowScaling,
     loss: Loss,
     start: np.ndarray,
-    shares: np.ndarray,
+    curvature: float,
     penalty: float,
     steps: Steps | None,
 ) -> Linear:
-    """From W = 0 and the bias `start`, at which the loss has the probabilities `shares`."""
-    curvature = float(np.mean(shares * (1 - shares)))
+    """Classifiers for any convex loss, from W = 0 and the bias `start`.
+
+    `curvature` is the mean second derivative of the loss by a score there.
+    """
     with threads_for(float(X.size) * start.size):
         rows, basis = narrow_rows(X, scaling)
         found = _Problem(rows, loss, curvature, penalty, start.size).solve(start, steps or Steps())
@@ -210,8 +217,8 @@ class _Problem:
         W, bias, n_iter = steps.run(partial(self._descend, v))
         if n_iter >= _MAX_ITER:
             warnings.warn(
-                f"logistic regression stopped after {_MAX_ITER} steps before it had converged; a "
-                "larger penalty makes the problem easier",
+                f"training of the classifiers stopped after {_MAX_ITER} steps before it had "
+                "converged; a larger penalty makes the problem easier",
                 ConvergenceWarning,
                 stacklevel=2,
             )
