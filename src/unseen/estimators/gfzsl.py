@@ -10,7 +10,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
@@ -19,11 +18,14 @@ from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.model.gaussian import gaussian_kernel, median_square
 from unseen.rows.moments import ClassMoments, class_moments
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice
+from unseen.support.parameters import POSITIVE, Choice
 from unseen.support.work import threads_for
+from unseen.training.gaussian import kernel_ridge
 
 # The least variance within classes of a column, as a share of the average over columns.
 _LEAST_VARIANCE = 1e-4
+# Variances below this share of what they come from are rounding.
+_ROUNDING = 1e-12
 
 
 class _Classes(NamedTuple):
@@ -56,7 +58,7 @@ class GFZSL(ZeroShotClassifier):
     prior_rows : variances of a seen class are estimated as if it had so many rows more, with the
         variances that all classes have on average.
     row_scaler : how rows are scaled: the square root if none is negative, then to length one, or as
-        the `RowScaler` says. Centring changes nothing, nor does the unit of a column.
+        the `RowScaler` says. Centring changes nothing.
     class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
         the `ClassScaler` says.
 
@@ -74,7 +76,7 @@ class GFZSL(ZeroShotClassifier):
     variance_penalty: float = parameter(10.0, POSITIVE, tries=[1.0, 10.0, 100.0])
     kernel: str = parameter("rbf", Choice("rbf", "linear"))
     width: float = parameter(1.5, POSITIVE, tries=[1.0, 1.5, 2.0])
-    prior_rows: float = parameter(100.0, NOT_NEGATIVE)
+    prior_rows: float = parameter(100.0, POSITIVE)
     _: KW_ONLY
     row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
     class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
@@ -87,24 +89,30 @@ class GFZSL(ZeroShotClassifier):
         with threads_for(X.size):
             self._learn_classes(class_moments(X, labels, table.n_classes, self.scaling_))
         K = self._kernel(self.descriptions_)
-        self.mean_weights_ = ridge(K, self.means_, self.mean_penalty)
-        self.variance_weights_ = ridge(K, self.log_variances_, self.variance_penalty)
+        self.mean_weights_ = kernel_ridge(K, self.means_, self.mean_penalty)
+        self.variance_weights_ = kernel_ridge(K, self.log_variances_, self.variance_penalty)
 
     def _learn_classes(self, found: ClassMoments) -> None:
         """Means and log-variances of the seen classes, in units of the spread within classes."""
-        pooled = found.pooled()
-        total = pooled.mean() or np.ptp(found.means, axis=0).max() ** 2
-        if not total:
-            raise InputError(
-                f"all rows are the same (n_features={pooled.size}), so nothing can be learned"
-            )
-        pooled = np.maximum(pooled, _LEAST_VARIANCE * total)
         shares = found.counts / found.counts.sum()
-        self.center_, self.spread_ = shares @ found.means, np.sqrt(pooled)
-        self.means_ = (found.means - self.center_) / self.spread_
-        counts = found.counts[:, None]
-        prior = max(self.prior_rows, 1e-3)
-        variances = (counts * found.variances / pooled + prior) / (counts + prior)
+        self.center_ = shares @ found.means
+        apart = found.means - self.center_
+        between, within = shares @ apart**2, shares @ found.variances
+        level = within.mean()
+        if level <= _ROUNDING * between.mean():
+            # One row per class, or rows that equal each other: nothing is known of the spread.
+            level, within = between.mean(), np.zeros_like(within)
+        if level <= _ROUNDING * np.mean(found.means**2):
+            raise InputError(
+                f"all rows are the same (n_features={within.size}), so nothing can be learned"
+            )
+        # Columns that hardly vary get a little noise, the same for all classes.
+        noise = np.maximum(_LEAST_VARIANCE * level - within, 0.0)
+        within = within + noise
+        self.spread_ = np.sqrt(within)
+        self.means_ = apart / self.spread_
+        counts, prior = found.counts[:, None], self.prior_rows
+        variances = (counts * (found.variances + noise) / within + prior) / (counts + prior)
         self.log_variances_ = np.log(variances)
         self.background_ = shares @ (variances + self.means_**2)
 
@@ -141,15 +149,3 @@ class GFZSL(ZeroShotClassifier):
         Z *= Z
         scores -= Z @ (0.5 / variances - 0.5 / self.background_).T.astype(Z.dtype)
         return scores
-
-
-def ridge(K: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
-    """(K + penalty · mean diagonal · I)^-1 (targets - their average), C x h."""
-    system = K + penalty * (np.trace(K) / len(K)) * np.eye(len(K))
-    try:
-        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError as error:
-        raise InputError(
-            f"the penalty {penalty:g} is too small for these descriptions: the system is singular"
-        ) from error
-    return scipy.linalg.cho_solve(factor, targets - targets.mean(axis=0), check_finite=False)

@@ -5,15 +5,17 @@ Changpinyo, Chao, Gong and Sha, "Synthesized classifiers for zero-shot learning"
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+from functools import partial
+
 import numpy as np
 from scipy.special import softmax
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
-from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.model.gaussian import median_square, squared_distances
-from unseen.storage.checkpoint import Steps
+from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.support.parameters import POSITIVE
 from unseen.training.hinge import fit_squared_hinge
 
@@ -22,7 +24,7 @@ _ROUNDING = 1e-8
 
 
 @has_parameters
-class SynC(ScaledClassifier, ResumableClassifier):
+class SynC(ScaledClassifier):
     """Synthesized classifiers, with the one-versus-other loss.
 
         s_cr = exp(-d(a_c, a_r)) / Σ_q exp(-d(a_c, a_q)),      d(a, b) = |a - b|² / 2σ²
@@ -41,6 +43,10 @@ class SynC(ScaledClassifier, ResumableClassifier):
     width : σ, in units of the median distance of two seen classes. A small one mixes the
         classifiers of the nearest seen classes; a larger one draws a smooth curve through all.
     penalty : λ, in units of the mean square distance of the rows from their mean.
+    row_scaler : how rows are scaled: the square root if none is negative, then to length one and
+        centred, or as the `RowScaler` says.
+    class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
+        the `ClassScaler` says.
 
     Attributes after `fit`
     ----------------------
@@ -51,16 +57,18 @@ class SynC(ScaledClassifier, ResumableClassifier):
 
     test_time_parameters = frozenset(("width",))
 
-    width: float = parameter(0.5, POSITIVE, tries=[0.2, 0.3, 0.5, 0.7, 1.0])
-    penalty: float = parameter(1e-3, POSITIVE, tries=[1e-4, 1e-3, 1e-2])
+    width: float = parameter(1.0, POSITIVE, tries=[0.4, 0.7, 1.0, 1.5])
+    penalty: float = parameter(1e-2, POSITIVE, tries=[1e-3, 1e-2, 3e-2])
+    _: KW_ONLY
+    row_scaler: RowScaler | None = part(partial(RowScaler, power="auto"))
+    class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self.descriptions_ = self._learn_scaling(X, table)
         self._kept = {}
-        with self._checkpoint(X, labels, table) as checkpoint:
-            self.weights_, self.bias_, self.n_iter_ = fit_squared_hinge(
-                X, self.scaling_, labels, table.n_classes, self.penalty, steps=Steps(checkpoint)
-            )
+        self.weights_, self.bias_, self.n_iter_ = fit_squared_hinge(
+            X, self.scaling_, labels, table.n_classes, self.penalty
+        )
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         """s(a) S^-1: what the classifier of each class takes of those of the seen ones."""

@@ -117,10 +117,6 @@ class ClassMoments(NamedTuple):
     means: np.ndarray
     variances: np.ndarray
 
-    def pooled(self) -> np.ndarray:
-        """The variance within classes, over all rows, h."""
-        return self.counts @ self.variances / self.counts.sum()
-
 
 def class_moments(
     X: np.ndarray, labels: np.ndarray, n_classes: int, code: Callable[[np.ndarray], np.ndarray]

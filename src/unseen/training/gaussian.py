@@ -122,3 +122,15 @@ def _expected_score(model: Posterior, v: np.ndarray, away: np.ndarray) -> np.nda
     variance = 1.0 + model.spread * v
     distances = np.sum((1.0 + away) / variance, axis=1)
     return model.log_density(distances) - 0.5 * np.log(variance).sum(axis=1)
+
+
+def kernel_ridge(K: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
+    """(K + penalty · mean diagonal · I)^-1 (targets - their average), C x h."""
+    system = K + penalty * (np.trace(K) / len(K)) * np.eye(len(K))
+    try:
+        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise InputError(
+            f"the penalty {penalty:g} is too small for these descriptions: the system is singular"
+        ) from error
+    return scipy.linalg.cho_solve(factor, targets - targets.mean(axis=0), check_finite=False)

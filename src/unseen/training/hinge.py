@@ -14,24 +14,18 @@ import numpy as np
 
 from unseen.rows.blocks import sum_of_squares
 from unseen.rows.scaling import RowScaling
-from unseen.storage.checkpoint import Steps
 from unseen.training.logistic import Linear, fit_linear
 
 
 def fit_squared_hinge(
-    X: np.ndarray,
-    scaling: RowScaling,
-    labels: np.ndarray,
-    n_classes: int,
-    penalty: float,
-    steps: Steps | None = None,
+    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, n_classes: int, penalty: float
 ) -> Linear:
     """The classifiers W and b of all classes; `labels` are numbers of classes."""
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     # The best bias at W = 0. There no row is beyond its margin, so the second derivative is 2.
     start = 2 * shares - 1
     loss = partial(squared_hinge_loss, labels=labels)
-    return fit_linear(X, scaling, loss, start, 2.0, penalty, steps)
+    return fit_linear(X, scaling, loss, start, 2.0, penalty)
 
 
 def squared_hinge_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:

@@ -151,7 +151,7 @@ def fit_linear(
     start: np.ndarray,
     curvature: float,
     penalty: float,
-    steps: Steps | None,
+    steps: Steps | None = None,
 ) -> Linear:
     """Classifiers for any convex loss, from W = 0 and the bias `start`.
 
