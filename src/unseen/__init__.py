@@ -19,7 +19,16 @@ if TYPE_CHECKING:
         read_dataset,
     )
     from unseen.errors import InputError
-    from unseen.estimators import COSTA, ESZSL, JLSE, SAE, KernelJLSE, ZeroShotClassifier, load
+    from unseen.estimators import (
+        COSTA,
+        ESZSL,
+        JLSE,
+        SAE,
+        GaussianMatch,
+        KernelJLSE,
+        ZeroShotClassifier,
+        load,
+    )
     from unseen.evaluation import evaluate, tune
 
 __version__ = "0.1.0"
@@ -30,6 +39,7 @@ __all__ = [
     "JLSE",
     "SAE",
     "ClassTable",
+    "GaussianMatch",
     "InputError",
     "KernelJLSE",
     "ZeroShotClassifier",
@@ -47,6 +57,7 @@ __all__ = [
 _PLACES = {
     "ZeroShotClassifier": "unseen.estimators",
     "JLSE": "unseen.estimators",
+    "GaussianMatch": "unseen.estimators",
     "KernelJLSE": "unseen.estimators",
     "ESZSL": "unseen.estimators",
     "SAE": "unseen.estimators",

@@ -39,7 +39,7 @@ class Problem:
         self.S = S
 
     def model(self, **parameters: Any) -> GaussianMatch:
-        model = GaussianMatch(**{**AS_GIVEN, **parameters})
+        model = GaussianMatch(**{"shrinkage": 0.6, **AS_GIVEN, **parameters})
         return model.fit(self.X, self.y, classes=ClassTable(range(10), self.S))
 
     def oracle(self, shrinkage: float = 0.6, misfit: float = 0.02, width: float = 1.0) -> Oracle:
@@ -141,7 +141,7 @@ def test_batches_give_what_one_fit_gives(problem: Problem, order: str) -> None:
     if order == "by class":
         rows = np.argsort(problem.y, kind="stable")
     table = ClassTable(range(10), problem.S)
-    model = GaussianMatch(**AS_GIVEN)
+    model = GaussianMatch(0.6, **AS_GIVEN)
     for k, part in enumerate(np.array_split(rows, 5)):
         model.partial_fit(problem.X[part], problem.y[part], table if k == 0 else None)
     np.testing.assert_array_equal(model.seen_classes_, whole.seen_classes_)
@@ -153,7 +153,7 @@ def test_batches_give_what_one_fit_gives(problem: Problem, order: str) -> None:
 
 def test_classes_that_come_later_are_learned(problem: Problem, tmp_path: Any) -> None:
     first = problem.y < 5
-    model = GaussianMatch(**AS_GIVEN)
+    model = GaussianMatch(0.6, **AS_GIVEN)
     model.partial_fit(problem.X[first], problem.y[first], ClassTable(range(8), problem.S[:8]))
     model.save(tmp_path / "part.unseen")
     model = load(tmp_path / "part.unseen")
@@ -294,3 +294,10 @@ def test_shrinkage_that_is_too_small_is_named(problem: Problem) -> None:
     X = np.hstack([problem.X, problem.X])
     with pytest.raises(InputError, match="shrinkage 0 is too small"):
         GaussianMatch(0.0, **AS_GIVEN).fit(X, problem.y, ClassTable(range(10), problem.S))
+
+
+def test_the_usual_shrinkage_falls_with_the_rows_per_column(problem: Problem) -> None:
+    table = ClassTable(range(10), problem.S)
+    auto = GaussianMatch(**AS_GIVEN).fit(problem.X, problem.y, table)
+    same = GaussianMatch(0.75 / (1 + 82 / 120), **AS_GIVEN).fit(problem.X, problem.y, table)
+    np.testing.assert_array_equal(auto.similarities(problem.test), same.similarities(problem.test))

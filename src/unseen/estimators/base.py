@@ -76,6 +76,8 @@ class ZeroShotClassifier(
 
     # A module that fitting imports and that only an extra installs.
     needs: ClassVar[str] = ""
+    # Whether seen classes fit better than unseen ones for no other reason than having been seen.
+    needs_calibration: ClassVar[bool] = True
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
     _grid: ClassVar[Mapping[str, list[Any]]] = {}

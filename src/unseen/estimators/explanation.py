@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,9 @@ from unseen.inference.scorer import decision_scores
 from unseen.model.latent import LatentModel
 
 Codes = tuple[np.ndarray, np.ndarray]
+
+# Title, columns and lines.
+Table = tuple[str, list[str], list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,16 @@ class AttributeSupport:
     support: float
 
 
+def attribute_table(attributes: Sequence[AttributeSupport]) -> Table:
+    """Attributes with what the class has of them and how far that speaks for it."""
+    lines = [
+        [a.attribute, f"{'more' if a.is_above else 'less'} than most", f"{a.support:+.3f}"]
+        for a in attributes
+    ]
+    title = "Attributes that speak for it (+) and against it (-)"
+    return title, ["attribute", "the class has", "support"], lines
+
+
 @dataclass(frozen=True)
 class Explanation:
     """The similarity z_s' W z_t + b of one row with one class, taken apart.
@@ -63,6 +77,24 @@ class Explanation:
     atoms: tuple[AtomSum, ...]
     links: tuple[Link, ...]
     attributes: tuple[AttributeSupport, ...]
+
+    def tables(self) -> list[Table]:
+        """All of it as tables: the score first, then reasons."""
+        columns = ["with class", "similarity", "score"]
+        columns += ["for the similarity", "for the class as a whole"]
+        parts = [f"{self.match:+.3f}", f"{self.score - self.match:+.3f}"]
+        atoms = [[a.source_atom, f"{a.contribution:+.3f}"] for a in self.atoms]
+        links = [[a.source_atom, str(a.target_atom), f"{a.contribution:+.3f}"] for a in self.links]
+        return [
+            (
+                "Score",
+                columns,
+                [[self.name, f"{self.similarity:.3f}", f"{self.score:.3f}", *parts]],
+            ),
+            attribute_table(self.attributes),
+            ("Known classes that the evidence comes through", ["source atom", "adds"], atoms),
+            ("Strongest latent links", ["source atom", "target atom", "adds"], links),
+        ]
 
     def __str__(self) -> str:
         bias = f", of it the bias {self.bias:.3f}" if self.bias else ""

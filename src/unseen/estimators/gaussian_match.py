@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, logit
@@ -54,7 +54,8 @@ class GaussianMatch(ZeroShotClassifier):
 
     Parameters
     ----------
-    shrinkage : a, how far the covariance within classes is drawn to a multiple of I.
+    shrinkage : a, how far the covariance within classes is drawn to a multiple of I. None is
+        0.75 / (1 + N / 10 d) for N rows of d columns: less where there are rows to know it by.
     misfit : τ, the share of a mean's variance that no description tells.
     width : of the Gaussian class kernel, in units of the median distance of two seen classes.
     stretch : what is known too little pulls a predicted mean to zero; with 1 all of them get the
@@ -73,7 +74,9 @@ class GaussianMatch(ZeroShotClassifier):
         columns that are fewer than these.
     """
 
-    shrinkage: float = parameter(0.6, SHARE, tries=[0.1, 0.3, 0.6, 0.85])
+    needs_calibration: ClassVar[bool] = False
+
+    shrinkage: float | None = parameter(None, SHARE, None, tries=[None, 0.1, 0.3, 0.6, 0.85])
     misfit: float = parameter(0.02, POSITIVE, tries=[0.01, 0.02, 0.05, 0.2])
     width: float = parameter(1.0, POSITIVE, tries=[0.7, 1.0, 1.5])
     stretch: float = parameter(0.6, SHARE)

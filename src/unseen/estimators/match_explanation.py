@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.explanation import AttributeSupport, largest
+from unseen.estimators.explanation import AttributeSupport, Table, attribute_table, largest
 from unseen.model.gaussian import ClassTerms, Posterior
 from unseen.rows.scaling import ClassScaling
 
@@ -40,6 +40,19 @@ class MatchExplanation:
     classes: tuple[Evidence, ...]
     directions: tuple[Evidence, ...]
     attributes: tuple[AttributeSupport, ...]
+
+    def tables(self) -> list[Table]:
+        """All of it as tables: the score first, then reasons."""
+        columns = ["with class", "score", "probability of a match", "along the mean of the class"]
+        numbers = [f"{self.score:.3f}", f"{self.probability:.3f}", f"{self.similarity:+.3f}"]
+        by_class = [[e.through, f"{e.contribution:+.3f}"] for e in self.classes]
+        by_direction = [[e.through, f"{e.contribution:+.3f}"] for e in self.directions]
+        return [
+            ("Score", columns, [[self.name, *numbers]]),
+            attribute_table(self.attributes),
+            ("Known classes that the evidence comes through", ["seen class", "adds"], by_class),
+            ("Strongest directions", ["the row looks like", "adds"], by_direction),
+        ]
 
     def __str__(self) -> str:
         parts = {

@@ -15,7 +15,7 @@ from unseen.rows.blocks import array_blocks
 from unseen.rows.scaling import RowScaling
 from unseen.support.registry import register
 
-_PANEL = 512
+_PANEL = 256
 
 
 @register("row moments")
@@ -25,7 +25,7 @@ class Moments:
 
     counts : rows of each class, C.
     sums : Σ x of each class, C x d.
-    products : Σ x x' over all rows, its upper triangle in panels of 512 rows one after the other,
+    products : Σ x x' over all rows, its upper triangle in panels of 256 rows one after the other,
         so that half the matrix is kept.
 
     Sums are kept in float64, whatever the precision of the rows.
@@ -78,10 +78,11 @@ class Moments:
         trace = total = 0.0
         for start, panel in self._views():
             left = weighted[:, start : start + _PANEL]
-            here = panel - left.T @ weighted[:, start:]
-            diagonal = here.diagonal()
-            trace, total = trace + diagonal.sum(), total + panel.diagonal().sum()
-            within[start : start + len(here), start:] = here * ((1.0 - shrinkage) / freedom)
+            here = left.T @ weighted[:, start:]
+            np.subtract(panel, here, out=here)
+            trace, total = trace + here.diagonal().sum(), total + panel.diagonal().sum()
+            here *= (1.0 - shrinkage) / freedom
+            within[start : start + len(here), start:] = here
         if trace <= 1e-10 * total:
             # One row per class, or rows that equal each other: nothing is known of the spread.
             within[:], trace, shrinkage = 0.0, total, 1.0

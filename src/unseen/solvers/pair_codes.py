@@ -27,6 +27,7 @@ from unseen.solvers.source_codes import fit_source_codes, quadratic
 from unseen.support.work import in_threads
 
 TINY = 1e-13
+MOST_KEPT = 2**28
 
 
 class PairBlock(NamedTuple):
@@ -82,6 +83,7 @@ class PairCodes:
         self.base -= np.einsum("uih,ih->ui", self.starts, self.R)
         self.curved = np.einsum("uih,uih->ui", self.starts @ self.K, self.starts)
         self.size = float(np.abs(self.H).max() + np.abs(self.R).max())
+        self._faces: dict[tuple[int, int], np.ndarray] = {}
 
     def target_codes(self, Zt0: np.ndarray, block: PairBlock) -> np.ndarray:
         """z_t of every pair of a block with codes, n x C x h_t; Zt0 holds `target.codes`."""
@@ -113,11 +115,20 @@ class PairCodes:
                 rows = np.flatnonzero(moving[:, i] & (best[:, i] == u))
                 if len(rows):
                     start, fit = self.starts[u, i], (self.H, self.K, self.R[i], self.size)
-                    face = face_inverse(self.H, start)
+                    face = self._face(u, i)
                     descend_pairs(fit, F, start, face, rows, i, self.b, V, self.squared, found)
 
         in_threads(search, len(groups))
         return PairBlock(beta, s, source, target, Zs if codes else None)
+
+    def _face(self, u: int, i: int) -> np.ndarray:
+        """The inverse of H on the face of a start; kept, if there is room for those of all."""
+        if (u, i) in self._faces:
+            return self._faces[u, i]
+        face = face_inverse(self.H, self.starts[u, i])
+        if face.nbytes * self.base.size <= MOST_KEPT:
+            self._faces[u, i] = face
+        return face
 
     def _rises(self, slack: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """min over z_t of p_D + ω loss above the minimum of p_D, for each start of each pair:

@@ -29,7 +29,7 @@ _ROUNDING = 1e-6
 class Settings(NamedTuple):
     """Numbers that data do not give; see `unseen.GaussianMatch`."""
 
-    shrinkage: float
+    shrinkage: float | None
     misfit: float
     width: float
     stretch: float
@@ -52,7 +52,10 @@ def fit_posterior(
     means = moments.means()
     origin = means.mean(axis=0)
     means -= origin
-    factor = moments.shrunk_factor(settings.shrinkage, min(n_features, DIRECTIONS), dtype)
+    shrinkage = settings.shrinkage
+    if shrinkage is None:
+        shrinkage = usual_shrinkage(float(moments.counts.sum()), n_features)
+    factor = moments.shrunk_factor(shrinkage, min(n_features, DIRECTIONS), dtype)
     solved = scipy.linalg.cho_solve((factor, False), means.T.astype(dtype), check_finite=False)
     del factor
     squares, Q = np.linalg.eigh(means @ solved.astype(np.float64))
@@ -95,6 +98,11 @@ def fit_posterior(
         tails=settings.tails,
     )
     return replace(posterior, gain=expected_gain(posterior))
+
+
+def usual_shrinkage(n_rows: float, n_features: int) -> float:
+    """3/4 for few rows, and less the more rows there are for each column to know Σ_w by."""
+    return 0.75 / (1.0 + 0.1 * n_rows / n_features)
 
 
 def left_out(model: Posterior) -> tuple[np.ndarray, np.ndarray]:

@@ -117,7 +117,9 @@ def test_explanations_that_cannot_be_given(folder: Path, model_file: Path, tmp_p
     assert run_unseen(*explain, "--row", -1).code == 2
     run_unseen("fit", folder, "-m", "eszsl", "-o", tmp_path / "m")
     outcome = run_unseen("explain", tmp_path / "m", folder)
-    assert_one_sentence(outcome, "is of ESZSL; only 'jlse', 'kernel-jlse' give reasons")
+    assert_one_sentence(
+        outcome, "is of ESZSL; only 'jlse', 'kernel-jlse', 'gaussian-match' give reasons"
+    )
 
 
 # -- a file of options ----------------------------------------------------------------------------

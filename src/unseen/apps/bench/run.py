@@ -142,7 +142,7 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
             fits[key] = model, cost
         fitted, cost = fits[key]
         fitted.set_params(**model.get_params(deep=False))
-        if job.generalized:
+        if job.generalized and fitted.needs_calibration:
             start = time.perf_counter()
             fitted.calibrate_seen(X, y, job.trial)
             spent = time.perf_counter() - start

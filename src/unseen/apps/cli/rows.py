@@ -21,6 +21,7 @@ from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.estimators.explanation import Explanation
+from unseen.estimators.match_explanation import MatchExplanation
 from unseen.files.writing import writing
 from unseen.storage.models import KIND, tensors
 
@@ -141,30 +142,18 @@ def explain(
         )
     x = X[row : row + 1]
     named = model.predict(x)[0]
-    found: Explanation = reasons(x, _class_name(name, model) if name else named, top)
+    found: Explanation | MatchExplanation = reasons(
+        x, _class_name(name, model) if name else named, top
+    )
     label = {} if labels is None else {"label": labels[row]}
     if json:
         show_json({"row": row, "named": named, **label, **asdict(found)})
         return
     labelled = "".join(f", labelled {str(label)!r}," for label in label.values())
-    _show_reasons(f"Row {row}{labelled} is named {str(named)!r}", found)
-
-
-def _show_reasons(title: str, found: Explanation) -> None:
-    columns = ["similarity", "score", "for the similarity", "for the class as a whole"]
-    parts = [f"{found.match:+.3f}", f"{found.score - found.match:+.3f}"]
-    numbers = [f"{found.similarity:.3f}", f"{found.score:.3f}", *parts]
-    show(title, ["with class", *columns], [[found.name, *numbers]])
-    attributes = [
-        [a.attribute, f"{'more' if a.is_above else 'less'} than most", f"{a.support:+.3f}"]
-        for a in found.attributes
-    ]
-    columns = ["attribute", "the class has", "support"]
-    show("Attributes that speak for it (+) and against it (-)", columns, attributes)
-    atoms = [[a.source_atom, f"{a.contribution:+.3f}"] for a in found.atoms]
-    show("Known classes that the evidence comes through", ["source atom", "adds"], atoms)
-    links = [[a.source_atom, str(a.target_atom), f"{a.contribution:+.3f}"] for a in found.links]
-    show("Strongest latent links", ["source atom", "target atom", "adds"], links)
+    (_, columns, lines), *reasons = found.tables()
+    show(f"Row {row}{labelled} is named {str(named)!r}", columns, lines)
+    for table in reasons:
+        show(*table)
 
 
 def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
