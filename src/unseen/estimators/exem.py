@@ -74,9 +74,9 @@ class EXEM(ZeroShotClassifier):
     test_time_parameters = frozenset(("standardized",))
 
     n_components: int = parameter(500, at_least(1), tries=[100, 500])
-    cost: float = parameter(3.0, POSITIVE, tries=[1.0, 3.0, 10.0])
+    cost: float = parameter(5.0, POSITIVE, tries=[1.0, 2.0, 5.0, 10.0])
     nu: float = parameter(0.5, Number(Real, 0, 1, closed="right"))
-    width: float = parameter(1.0, POSITIVE, tries=[0.7, 1.0, 1.5])
+    width: float = parameter(1.5, POSITIVE, tries=[1.0, 1.5, 2.0])
     regression: str = parameter("svr", Choice("svr", "ridge"), tries=["svr", "ridge"])
     standardized: bool = parameter(True, "boolean", tries=[True, False])
     _: KW_ONLY
