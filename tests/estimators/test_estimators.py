@@ -110,6 +110,7 @@ class TestSynC(Contract):
 
 class TestEXEM(Contract):
     method = "exem"
+    agreement = 1e-3  # where no class is free to move, the bias of a regression is not unique
 
 
 class TestGFZSL(Contract):
