@@ -260,11 +260,11 @@ def test_seen_and_unseen_classes_compete_fairly_without_more_training() -> None:
 def test_an_explanation_adds_up(problem: Problem) -> None:
     model = problem.model()
     found = model.explain(problem.test[0], 8, top=50)
-    assert found.similarity == pytest.approx(sum(e.contribution for e in found.classes))
+    assert len(found.classes) == 7
     assert found.similarity == pytest.approx(sum(e.contribution for e in found.directions))
     assert found.score == pytest.approx(model.similarities(problem.test[:1], [8])[0, 0])
     assert len(found.attributes) == 5
-    assert "through seen classes" in str(found)
+    assert "seen classes that both are like" in str(found)
     z, step = model.transform(problem.test[:1])[0], 1e-3
     seen = problem.S[:7].mean(axis=0)
     for support in found.attributes:
@@ -301,3 +301,45 @@ def test_the_usual_shrinkage_falls_with_the_rows_per_column(problem: Problem) ->
     auto = GaussianMatch(**AS_GIVEN).fit(problem.X, problem.y, table)
     same = GaussianMatch(0.75 / (1 + 82 / 120), **AS_GIVEN).fit(problem.X, problem.y, table)
     np.testing.assert_array_equal(auto.similarities(problem.test), same.similarities(problem.test))
+
+
+# -- several descriptions -------------------------------------------------------------------------
+
+
+def described_twice(problem: Problem) -> ClassTable:
+    """The true description in two halves, and one of noise."""
+    noise = np.random.default_rng(7).standard_normal((10, 6))
+    parts = {"first": problem.S[:, :3], "noise": noise, "second": 100 * problem.S[:, 3:]}
+    return ClassTable.beside({name: ClassTable(range(10), part) for name, part in parts.items()})
+
+
+def test_descriptions_are_weighed_by_what_they_tell(problem: Problem, tmp_path: Any) -> None:
+    model = GaussianMatch().fit(problem.X, problem.y, classes=described_twice(problem))
+    weights = model.table_weights_
+    assert sum(weights.values()) == pytest.approx(1)
+    assert weights["noise"] < min(weights["first"], weights["second"])
+    model.save(tmp_path / "several.unseen")
+    again = load(tmp_path / "several.unseen")
+    np.testing.assert_array_equal(
+        again.similarities(problem.test), model.similarities(problem.test)
+    )
+    assert again.table_weights_ == weights
+
+
+def test_the_mixture_predicts_no_worse_than_any_description_alone(problem: Problem) -> None:
+    table = described_twice(problem)
+
+    def error(classes: ClassTable) -> float:
+        model = GaussianMatch().fit(problem.X, problem.y, classes=classes)
+        means, _ = left_out(model.posterior_)
+        return float(np.sum((model.posterior_.means - means) ** 2))
+
+    alone = [ClassTable(range(10), table.vectors[:, group.columns]) for group in table.groups or ()]
+    assert error(table) <= min(error(one) for one in alone) + 1e-9
+
+
+def test_a_description_that_says_nothing_is_named(problem: Problem) -> None:
+    parts = {"first": problem.S, "flat": np.ones((10, 2))}
+    table = ClassTable.beside({name: ClassTable(range(10), part) for name, part in parts.items()})
+    with pytest.raises(InputError, match=r"'flat'.*leave it out"):
+        GaussianMatch().fit(problem.X, problem.y, classes=table)

@@ -22,7 +22,7 @@ from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
 from unseen.rows.blocks import float_types as float_types
-from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
 from unseen.support.parameters import Composite, at_least, check_values
@@ -91,7 +91,7 @@ class ZeroShotClassifier(
     training_data_: dict[str, Any]
     seen_penalty_: float
     scaling_: RowScaling
-    class_scaling_: ClassScaling
+    class_scaling_: ClassScaling | GroupedScaling
     weights_: np.ndarray
     bias_: np.ndarray
     _trained_on: TrainedOn | None = None

@@ -15,15 +15,15 @@ from scipy.special import expit, log_softmax, logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier, as_labels, float_types, one_row
 from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
-from unseen.model.gaussian import ClassTerms, Posterior
+from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaler, ClassScaling, GroupedScaling, RowScaler, RowScaling
 from unseen.support.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -31,7 +31,13 @@ from unseen.support.parameters import (
     check_number,
 )
 from unseen.support.work import threads_for
-from unseen.training.gaussian import Settings, fit_posterior
+from unseen.training.gaussian import (
+    Directions,
+    Settings,
+    find_directions,
+    fit_posterior,
+    weigh_tables,
+)
 from unseen.training.logistic import narrow_rows
 
 # Rows wider than this are first given in a basis of their span, if they are fewer than columns.
@@ -70,6 +76,8 @@ class GaussianMatch(ZeroShotClassifier):
     Attributes after `fit`
     ----------------------
     posterior_ : the `Posterior`.
+    table_weights_ : how much each description counts where classes have several side by side
+        (`ClassTable.beside`): what predicts the mean of a seen class best from the others.
     moments_ : the `Moments` of all training rows. None of rows of more than 8,192
         columns that are fewer than these.
     """
@@ -150,13 +158,37 @@ class GaussianMatch(ZeroShotClassifier):
     def _solve(
         self, moments: Moments, table: ClassTable, dtype: Any, basis: np.ndarray | None = None
     ) -> None:
+        found = find_directions(moments, self.shrinkage, dtype, basis)
+        settings = Settings(self.misfit, self.width, self.stretch, self.spread, self.tails)
         S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        choices = self.shrinkage, self.misfit, self.width, self.stretch, self.spread, self.tails
-        self.posterior_ = fit_posterior(
-            moments, self.class_scaling_(S), Settings(*choices), dtype, basis
-        )
+        scaler = self._part("class_scaler")
+        if table.groups is None:
+            self.class_scaling_ = scaler.learn(S)
+        else:
+            self.class_scaling_ = self._grouped_scaling(S, table.groups, found, settings)
+        self.posterior_ = fit_posterior(found, self.class_scaling_(S), settings)
         self._kept = {}
+
+    def _grouped_scaling(
+        self, S: np.ndarray, groups: tuple[Group, ...], found: Directions, settings: Settings
+    ) -> GroupedScaling:
+        """Each description by itself, in units of its median distance, by its learned weight."""
+        parts = [S[:, group.columns] for group in groups]
+        for group, columns in zip(groups, parts, strict=True):
+            if np.ptp(columns, axis=0).max() == 0:
+                raise InputError(
+                    f"the group {group.name!r} of the class table describes every seen class by "
+                    "the same vector: leave it out"
+                )
+        scalings = [self._part("class_scaler").learn(columns) for columns in parts]
+        scaled = [scaling(columns) for scaling, columns in zip(scalings, parts, strict=True)]
+        units = [np.sqrt(median_square(columns)) for columns in scaled]
+        tables = [columns / unit for columns, unit in zip(scaled, units, strict=True)]
+        weights = weigh_tables(found, tables, settings)
+        names = [group.name for group in groups]
+        self.table_weights_ = dict(zip(names, weights.tolist(), strict=True))
+        factors = np.sqrt(weights) / units
+        return GroupedScaling(scalings, [group.first for group in groups], factors.tolist())
 
     # -- test time ------------------------------------------------------------------------------
 
@@ -225,6 +257,9 @@ class GaussianMatch(ZeroShotClassifier):
         if not isinstance(vars(self).get("scaling_"), RowScaling):
             raise InputError("it has no scaling of rows")
         self.scaling_.check(self.n_features_in_)
+        if not isinstance(vars(self).get("class_scaling_"), (ClassScaling, GroupedScaling)):
+            raise InputError("it has no scaling of descriptions")
+        self.class_scaling_.check(vectors.shape[1])
         if "moments_" in vars(self):
             if not isinstance(self.moments_, Moments):
                 raise InputError("its sums over training rows do not fit together")

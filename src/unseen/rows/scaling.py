@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -93,6 +94,33 @@ class ClassScaling:
         span = self.span
         if span is not None and not (is_float_array(span, 2) and span.shape[0] == n_columns):
             raise InputError(f"its scaling is not for descriptions of {n_columns} columns")
+
+
+@register("grouped class scaling")
+@dataclass(frozen=True)
+class GroupedScaling:
+    """Several descriptions side by side: each scaled by itself, then counted by a factor.
+
+    `first_columns` are those at which the descriptions begin.
+    """
+
+    scalings: list[ClassScaling]
+    first_columns: list[int]
+    factors: list[float]
+
+    def __call__(self, S: np.ndarray) -> np.ndarray:
+        """Scaled descriptions, side by side again."""
+        parts = np.split(S, self.first_columns[1:], axis=1)
+        scaled = zip(self.factors, self.scalings, parts, strict=True)
+        return np.hstack([factor * scaling(part) for factor, scaling, part in scaled])
+
+    def check(self, n_columns: int) -> None:
+        """An error unless the parts fit to descriptions so wide."""
+        bounds = [*self.first_columns, n_columns]
+        for (first, last), scaling in zip(pairwise(bounds), self.scalings, strict=True):
+            scaling.check(last - first)
+        for factor in self.factors:
+            parameters.check_number(factor, "the weight of a description", 0)
 
 
 def _row_basis(S: np.ndarray) -> np.ndarray:
