@@ -20,7 +20,7 @@ from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier, as_labels, float_types, one_row
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
-from unseen.model.gaussian import ClassTerms, Posterior
+from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
 from unseen.rows.scaling import ClassScaler, ClassScaling, GroupedScaling, RowScaler, RowScaling
 from unseen.support.parameters import (
@@ -38,7 +38,6 @@ from unseen.training.gaussian import (
     Settings,
     find_directions,
     fit_posterior,
-    median_square,
     weigh_tables,
 )
 from unseen.training.logistic import narrow_rows

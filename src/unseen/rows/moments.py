@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -109,6 +109,31 @@ class Moments:
         finite = all(np.isfinite(part).all() for part in (self.counts, self.sums, self.products))
         if not fits or self.products.shape != (expected,) or not finite or self.counts.min() < 1:
             raise InputError("its sums over training rows do not fit together")
+
+
+class ClassMoments(NamedTuple):
+    """Rows of each class (C), their means and their variances around them (C x h each)."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+
+def class_moments(
+    X: np.ndarray, labels: np.ndarray, n_classes: int, code: Callable[[np.ndarray], np.ndarray]
+) -> ClassMoments:
+    """Moments of code(x) (h columns) within each class, in one pass over blocks of rows X."""
+    width = code(np.asarray(X[:1])).shape[1]
+    sums, squares = np.zeros((n_classes, width)), np.zeros((n_classes, width))
+    for part in array_blocks(X):
+        block, own = code(np.asarray(X[part])).astype(np.float64), labels[part]
+        shape = (n_classes, own.size)
+        members = scipy.sparse.csr_array((np.ones(own.size), (own, np.arange(own.size))), shape)
+        sums += members @ block
+        squares += members @ (block * block)
+    counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
+    means = sums / counts[:, None]
+    return ClassMoments(counts, means, np.maximum(squares / counts[:, None] - means**2, 0.0))
 
 
 def _panels(n_columns: int) -> Iterator[tuple[int, int, int]]:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from unseen.errors import InputError
-from unseen.model.gaussian import Posterior, gaussian_kernel, squared_distances
+from unseen.model.gaussian import Posterior, gaussian_kernel, median_square
 from unseen.rows.moments import Moments
 
 # The ridge of the covariance is set as if its variance were spread over so many directions.
@@ -145,12 +145,6 @@ def usual_shrinkage(n_rows: float, n_features: int) -> float:
     return 0.75 / (1.0 + 0.1 * n_rows / n_features)
 
 
-def median_square(S: np.ndarray) -> float:
-    """The median squared distance of two different descriptions."""
-    distances = squared_distances(S, S)[np.triu_indices(len(S), 1)]
-    return float(np.median(distances[distances > 0]))
-
-
 def left_out(model: Posterior) -> tuple[np.ndarray, np.ndarray]:
     """μ and v of each seen class as the others predict it, C x h each, in closed form."""
     inverse = 1.0 / (model.values[:, None] + model.noise)
@@ -176,3 +170,15 @@ def _expected_score(model: Posterior, v: np.ndarray, away: np.ndarray) -> np.nda
     variance = 1.0 + model.spread * v
     distances = np.sum((1.0 + away) / variance, axis=1)
     return model.log_density(distances) - 0.5 * np.log(variance).sum(axis=1)
+
+
+def kernel_ridge(K: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
+    """(K + penalty · mean diagonal · I)^-1 (targets - their average), C x h."""
+    system = K + penalty * (np.trace(K) / len(K)) * np.eye(len(K))
+    try:
+        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise InputError(
+            f"the penalty {penalty:g} is too small for these descriptions: the system is singular"
+        ) from error
+    return scipy.linalg.cho_solve(factor, targets - targets.mean(axis=0), check_finite=False)

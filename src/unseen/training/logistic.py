@@ -51,7 +51,7 @@ def fit_multinomial(
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     start = np.log(shares) - np.log(shares).mean()
     loss = partial(multinomial_loss, labels=labels)
-    return _fit(X, scaling, loss, start, shares, penalty)
+    return fit_linear(X, scaling, loss, start, _curvature(shares), penalty)
 
 
 def fit_binary(
@@ -66,7 +66,8 @@ def fit_binary(
     # Where all rows agree the best bias is infinite: half a row of the other kind keeps it finite.
     shares = np.clip(counts @ targets, 0.5, labels.size - 0.5) / labels.size
     loss = partial(binary_loss, targets=targets[labels])
-    return _fit(X, scaling, loss, scipy.special.logit(shares), shares, penalty)
+    start = scipy.special.logit(shares)
+    return fit_linear(X, scaling, loss, start, _curvature(shares), penalty)
 
 
 def multinomial_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
@@ -105,16 +106,23 @@ def lbfgs(function: Function, start: np.ndarray, **options: Any) -> Any:
     return minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
-def _fit(
+def _curvature(shares: np.ndarray) -> float:
+    """The mean second derivative of a logistic loss where the probabilities are `shares`."""
+    return float(np.mean(shares * (1 - shares)))
+
+
+def fit_linear(
     X: np.ndarray,
     scaling: RowScaling,
     loss: Loss,
     start: np.ndarray,
-    shares: np.ndarray,
+    curvature: float,
     penalty: float,
 ) -> Linear:
-    """From W = 0 and the bias `start`, at which the loss has the probabilities `shares`."""
-    curvature = float(np.mean(shares * (1 - shares)))
+    """Classifiers for any convex loss, from W = 0 and the bias `start`.
+
+    `curvature` is the mean second derivative of the loss by a score there.
+    """
     with threads_for(float(X.size) * start.size):
         rows, basis = narrow_rows(X, scaling)
         found = _Problem(rows, loss, curvature, penalty, start.size).solve(start)
@@ -177,8 +185,8 @@ class _Problem:
         found = lbfgs(self.value_and_gradient, v, maxcor=_MEMORY, **limits)
         if found.nit >= _MAX_ITER:
             warnings.warn(
-                f"logistic regression stopped after {_MAX_ITER} steps before it had converged; a "
-                "larger penalty makes the problem easier",
+                f"training of the classifiers stopped after {_MAX_ITER} steps before it had "
+                "converged; a larger penalty makes the problem easier",
                 ConvergenceWarning,
                 stacklevel=2,
             )
