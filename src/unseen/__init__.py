@@ -19,7 +19,16 @@ if TYPE_CHECKING:
         read_dataset,
     )
     from unseen.errors import InputError
-    from unseen.estimators import COSTA, ESZSL, JLSE, SAE, KernelJLSE, ZeroShotClassifier, load
+    from unseen.estimators import (
+        COSTA,
+        ESZSL,
+        JLSE,
+        SAE,
+        GaussianMatch,
+        KernelJLSE,
+        ZeroShotClassifier,
+        load,
+    )
     from unseen.evaluation import compare, evaluate, tune
 
 __version__ = "0.1.0"
@@ -30,6 +39,7 @@ __all__ = [
     "JLSE",
     "SAE",
     "ClassTable",
+    "GaussianMatch",
     "InputError",
     "KernelJLSE",
     "ZeroShotClassifier",
@@ -45,47 +55,34 @@ __all__ = [
     "tune",
 ]
 
-_PLACES = {
-    "ZeroShotClassifier": "unseen.estimators",
-    "JLSE": "unseen.estimators",
-    "KernelJLSE": "unseen.estimators",
-    "ESZSL": "unseen.estimators",
-    "SAE": "unseen.estimators",
-    "COSTA": "unseen.estimators",
-    "ClassTable": "unseen.classes",
-    "ZeroShotDataset": "unseen.datasets",
-    "open_dataset": "unseen.datasets",
-    "read_dataset": "unseen.datasets",
-    "load_digits_zero_shot": "unseen.datasets",
-    "make_zero_shot": "unseen.datasets",
-    "compare": "unseen.evaluation",
-    "evaluate": "unseen.evaluation",
-    "tune": "unseen.evaluation",
-    "metrics": "unseen.metrics",
-    "load": "unseen.estimators",
-    "InputError": "unseen.errors",
-}
-# Names that the previous release had here.
-_MOVED = {
-    "ALE": "unseen.estimators",
-    "SJE": "unseen.estimators",
-    "DeViSE": "unseen.estimators",
-    "LatEm": "unseen.estimators",
-    "ConSE": "unseen.estimators",
-    "DAP": "unseen.estimators",
-    "IAP": "unseen.estimators",
-    "SSEIntersection": "unseen.estimators",
-    "SSEReLU": "unseen.estimators",
-    "DeepEmbedding": "unseen.estimators",
-    "RowScaler": "unseen.rows",
-    "ClassScaler": "unseen.rows",
-    "ClassHoldout": "unseen.classes",
-    "digit_splits": "unseen.datasets",
-    "make_pairs": "unseen.datasets",
-    "cold_start": "unseen.evaluation",
-    "evaluate_pairs": "unseen.evaluation",
-}
 
+def _by_name(places: dict[str, str]) -> dict[str, str]:
+    return {name: place for place, names in places.items() for name in names.split()}
+
+
+_PLACES = _by_name(
+    {
+        "unseen.classes": "ClassTable",
+        "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
+        "make_zero_shot",
+        "unseen.errors": "InputError",
+        "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
+        "SAE COSTA load",
+        "unseen.evaluation": "compare evaluate tune",
+        "unseen.metrics": "metrics",
+    }
+)
+# Names that the previous release had here.
+_MOVED = _by_name(
+    {
+        "unseen.classes": "ClassHoldout",
+        "unseen.datasets": "digit_splits make_pairs",
+        "unseen.estimators": "ALE SJE DeViSE LatEm ConSE DAP IAP SSEIntersection SSEReLU "
+        "DeepEmbedding",
+        "unseen.evaluation": "cold_start evaluate_pairs",
+        "unseen.rows": "RowScaler ClassScaler",
+    }
+)
 _get, __dir__ = lazy_names(__name__, _PLACES)
 
 

@@ -20,4 +20,4 @@ def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def jobs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs of a benchmark are run in this process, which has all it needs loaded."""
-    monkeypatch.setattr(run, "_in_own_process", run.run_job)
+    monkeypatch.setattr(run, "_in_own_process", lambda job, state, _: run.run_job(job, state))

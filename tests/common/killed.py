@@ -27,7 +27,7 @@ from unseen.datasets import make_zero_shot
 SETTINGS = {
     "jlse": "n_target_atoms=12 training__max_iter=20 training__block_tol=0.05 "
     "similarity_penalty=0.01",
-    "latem": "early_stopping=true max_iter=40 tol=0",
+    "latem": "max_iter=80 tol=0",
     "sse-int": "n_rounds=20",
 }
 

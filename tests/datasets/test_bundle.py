@@ -57,7 +57,7 @@ def test_splits_of_other_names_follow_in_the_order_of_the_file(tmp_path):
     data = open_dataset(str(write_bundle(tmp_path, **made)))
     assert list(data.splits) == ["PS", "hard", "easy"]
     none = write_bundle(tmp_path / "none", unseen_SS=None, unseen_PS=None)
-    assert noted(open_dataset(str(none)), "no split comes with these files")
+    assert noted(open_dataset(str(none)), "these files come with no split")
 
 
 def test_half_precision_is_read_as_single(tmp_path):
@@ -108,7 +108,7 @@ def test_a_bundle_beside_other_data_is_opened_by_its_path(tmp_path):
 
 def test_of_several_bundles_one_must_be_named(folder):
     shutil.copy(folder / "pooled.npz", folder / "other.npz")
-    with pytest.raises(InputError, match=r"bundles 'other.npz', 'pooled.npz': give the path of"):
+    with pytest.raises(InputError, match=r"'other.npz', 'pooled.npz'; give the path of"):
         open_dataset(str(folder))
 
 
@@ -146,8 +146,8 @@ SHIFTED = np.roll(LABELS - 1, 1)
         ({"features": None}, "has no features: looked for 'features', 'X', found 'labels'"),
         ({"features": X[0]}, r"must be a table of rows and columns, not of shape \(7,\)"),
         ({"features": X[:29]}, "29 rows of features but 30 labels"),
-        ({"features": np.where(X > 2, np.nan, X)}, "the features are NaN or infinite at row"),
-        ({"labels": None}, "has no labels: numbers of classes, from 0 on"),
+        ({"features": np.where(X > 2, np.nan, X)}, "the features are NaN or infinite in row"),
+        ({"labels": None}, "has no labels: class numbers counted from 0"),
         ({"labels": LABELS}, "labels has 5 at place 24 .* the 5 classes are numbered from 0 to 4; "
                              "are these counted from 1"),
         ({"labels": LATE}, "labels has 12 at place 7 .* classes are numbered from 0 to 4$"),
@@ -156,27 +156,27 @@ SHIFTED = np.roll(LABELS - 1, 1)
         ({"labels": np.full(N_ROWS, np.inf)}, "labels must be whole numbers counted from 0"),
         ({"labels": NAMES}, "labels must be whole numbers counted from 0"),
         ({"labels": SHIFTED}, r"row 0 \(counted from 0\) is labelled '005.Zebra', but its image "
-                              "001.Grizzly_bear/0.jpg lies in the folder of '001.Grizzly_bear'"),
-        ({"classes": np.array(ANIMALS[:4])}, "classes has 4 strings, 5 are expected"),
-        ({"classes": np.arange(5)}, "classes must be a list of strings, not int64"),
-        ({"classes": np.array([*ANIMALS[:4], ANIMALS[0]])}, "have one name: '001.Grizzly_bear'"),
+                              "001.Grizzly_bear/0.jpg is in the folder of '001.Grizzly_bear'"),
+        ({"classes": np.array(ANIMALS[:4])}, "classes must be a list of 5 strings, not 4"),
+        ({"classes": np.arange(5)}, "classes must be a list of 5 strings, not 5 int64"),
+        ({"classes": np.array([*ANIMALS[:4], ANIMALS[0]])}, "share a name: '001.Grizzly_bear'"),
         ({"attributes_continuous": None, "attributes_binary": None},
          "has no class table: looked for 'attributes_continuous', 'attributes_binary'"),
         ({"attributes_continuous": VECTORS[0]}, r"not float64 of shape \(4,\)"),
         ({"attributes_continuous": VECTORS.astype(str)}, "class table must be numbers"),
         ({"attributes_continuous": VECTORS * np.nan}, "'001.Grizzly_bear'"),
-        ({"predicates": np.array(["one"])}, "predicates has 1 string, 4 are expected"),
+        ({"predicates": np.array(["one"])}, "predicates must be a list of 4 strings, not 1"),
         ({"unseen_PS": np.array([1, 5])}, "unseen_PS has 5 at place 1 .*, but the 5 classes are n"),
         ({"unseen_PS": np.array([-1])}, "unseen_PS must be counted from 0"),
         ({"unseen_PS": np.array(UNSEEN)}, "unseen_PS must be whole numbers counted from 0"),
-        ({"unseen_PS": np.arange(4)}, "unseen_PS must keep one class or more as unseen and leave "
+        ({"unseen_PS": np.arange(4)}, "unseen_PS must name at least one class and leave "
                                       "two .* 4 of 5 classes"),
-        ({"unseen_PS": np.empty(0, int)}, "unseen_PS must keep one class or more"),
-        ({"files": np.array(paths()[:9])}, "files has 9 strings, 30 are expected"),
-        ({"files": np.arange(N_ROWS)}, "files must be a list of strings, not int64"),
+        ({"unseen_PS": np.empty(0, int)}, "unseen_PS must name at least one class"),
+        ({"files": np.array(paths()[:9])}, "files must be a list of 30 strings, not 9"),
+        ({"files": np.arange(N_ROWS)}, "files must be a list of 30 strings, not 30 int64"),
         ({"classes": np.array(ANIMALS, dtype=object)}, r"holds Python objects \(pickle\), which"),
         ({"files": np.array(paths(), dtype=object)}, r"holds Python objects \(pickle\), which are"),
-        ({"notes": np.array([{}])}, r"holds Python objects \(pickle\), which are refused"),
+        ({"notes": np.array([{}])}, r"holds Python objects \(pickle\), which are not loaded"),
     ],
 )  # fmt: skip
 def test_damage_is_one_sentence_that_names_the_file(tmp_path, changes, message):
@@ -199,9 +199,9 @@ def test_a_truncated_file_is_named(tmp_path, monkeypatch):
     assert open_dataset("AWA35").name == "AWA35 pooled"
     path.write_bytes(path.read_bytes()[:-200])
     for name in ("AWA35", "AWA35 pooled", str(path)):
-        with pytest.raises(InputError, match=r"pooled.npz is not a whole .npz file"):
+        with pytest.raises(InputError, match=r"pooled.npz is not a .npz file"):
             open_dataset(name)
-    assert "not a whole" in run_unseen("datasets", "--json").json["AWA35"]["problem"]
+    assert "or it is truncated" in run_unseen("datasets", "--json").json["AWA35"]["problem"]
 
 
 # ---------------------------------------------------------------- commands

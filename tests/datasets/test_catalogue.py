@@ -57,9 +57,9 @@ def test_a_name_that_cannot_be_opened_says_what_to_do(root, monkeypatch):
     for name, message in (
         ("CUB", "features in 'efflite0.npz', 'vgg_fc7.npz': give the path of the one to open"),
         ("CUB res101", r"not below .*; put it into a folder CUB with res101.npz, .npy or .mat"),
-        ("FLO", r"data set 'FLO' \(Oxford Flowers 102\) cannot be opened: it is not below"),
-        ("SUN", "SUN has no features: put res101.mat there"),
-        ("BIRDS", "BIRDS does not exist; the data sets that come with unseen are 'digits'"),
+        ("FLO", r"data set 'FLO' \(Oxford Flowers 102\) is not below"),
+        ("SUN", "SUN has no features: put res101.mat"),
+        ("BIRDS", "BIRDS does not exist; 'digits', 'synthetic' come with unseen"),
         ("awa1.csv", r"awa1.csv does not exist"),
     ):
         with pytest.raises(InputError, match=message):
@@ -69,7 +69,7 @@ def test_a_name_that_cannot_be_opened_says_what_to_do(root, monkeypatch):
     monkeypatch.setenv("UNSEEN_DATA", str(root / "gone"))
     with pytest.raises(InputError, match=r"UNSEEN_DATA names .*gone, which is not a folder"):
         open_dataset("FLO")
-    with pytest.raises(InputError, match="'digits' has no split 'x'; it comes with no named one"):
+    with pytest.raises(InputError, match="'digits' has no split 'x'; it has no named split"):
         open_dataset("digits", split="x")
 
 
@@ -99,7 +99,7 @@ def test_rows_to_predict_come_from_published_folders_too(root):
     np.testing.assert_array_equal(rows.X, X)
     assert rows.labels is not None
     assert rows.labels.tolist() == NAMES.tolist()
-    with pytest.raises(InputError, match="has 7 columns, the model was trained on 8"):
+    with pytest.raises(InputError, match="has 7 columns, but the model was trained on 8"):
         read_rows(root / "xlsa17" / "data" / "APY", 8)
 
 
@@ -136,7 +136,7 @@ def test_the_list_knows_what_is_there_and_where_to_get_the_rest(root):
 def test_the_list_survives_broken_files(root):
     (root / "CUB" / "vgg_fc7.npz").write_bytes(b"no zip")
     found = run_unseen("datasets", "--json").json
-    assert "vgg_fc7.npz is not a whole .npz file" in found["CUB vgg_fc7"]["problem"]
+    assert "vgg_fc7.npz is not a .npz file" in found["CUB vgg_fc7"]["problem"]
     assert found["CUB efflite0"]["features"]
     assert "cannot be read, see below" in run_unseen("datasets").out
 

@@ -44,11 +44,11 @@ def test_the_order_of_classes_changes_no_row(tmp_path, order, columns):
 def test_without_the_split_file_the_own_table_describes_and_nothing_is_unseen(tmp_path):
     folder = write_cub(tmp_path / "CUB")
     data = open_dataset(str(folder))
-    assert noted(data, "no class is kept as unseen")
+    assert noted(data, "no class is unseen")
     assert (data.unseen.size, data.splits, data.split) == (0, {}, "")
     assert_is_animals(data.with_unseen(UNSEEN))
     assert data.classes.attributes == tuple(ATTRIBUTES)
-    with pytest.raises(InputError, match="no split 'proposed'; it comes with no named one"):
+    with pytest.raises(InputError, match="no split 'proposed'; it has no named split"):
         data.with_split("proposed")
 
 
@@ -84,8 +84,8 @@ def test_features_in_another_order_of_images_get_no_pictures_and_own_test_rows(t
         np.testing.assert_array_equal(data.seen_test_rows, np.flatnonzero(IS_SEEN_TEST))
         return
     assert data.image_paths is None
-    assert noted(data, "images in another order than images.txt within each class")
-    assert noted(data, "test_seen_loc does not hold for them; every fifth row")
+    assert noted(data, "orders the images within each class differently")
+    assert noted(data, "test_seen_loc does not apply; every fifth row")
     np.testing.assert_array_equal(data.seen_test_rows, every_fifth(data.y, data.unseen))
 
 
@@ -103,9 +103,9 @@ SLIPS = [
      r"features.npz: its labels are not those of image_class_labels.txt; rows must be in the ord"),
     (lambda f: np.savez(f / "features.npz", features=X[:9]), "9 rows of features but 30 labels"),
     (numbered("images.txt", paths()[:9]), r"images.txt has 9 images for 30 labels"),
-    (numbered("images.txt", swapped), r"image 1, 002.Ox/6.jpg, does not lie in .* '001.Griz"),
+    (numbered("images.txt", swapped), r"image 1, 002.Ox/6.jpg, is not in .* '001.Griz"),
     (numbered("classes.txt", ANIMALS[:4]), r"class_attribute_labels_.* has 5 lines for 4 classes"),
-    (numbered("classes.txt", [*ANIMALS[:4], "Zebu"]), r"image 25, 005.Z.* not lie in .* 'Zebu'"),
+    (numbered("classes.txt", [*ANIMALS[:4], "Zebu"]), r"image 25, 005.Z.* is not in .* 'Zebu'"),
     (remove("images.txt"), r"has no CUB_200_2011/images.txt, which is needed"),
     (remove("attributes/class_attribute_labels_continuous.txt"), "has no CUB_200_2011/attributes/"),
 ]  # fmt: skip

@@ -162,7 +162,7 @@ def test_what_is_odd_is_told_and_stops_nothing(folder, file, content, message):
 
 def test_a_spreadsheet_is_noticed(folder):
     os.rename(folder / "classes.csv", folder / "classes.xlsx")
-    with pytest.raises(InputError, match=r"classes.xlsx, which is not read: save it as"):
+    with pytest.raises(InputError, match=r"classes.xlsx, which cannot be read: save it as"):
         read_dataset(folder)
 
 
@@ -177,8 +177,8 @@ def test_without_unseen_classes_the_data_are_odd_but_can_be_read(folder):
 def test_what_was_found_is_told_in_numbers(folder):
     found = "\n".join(examine(folder).found)
     assert "features: 9 rows of 5 numbers (float64)" in found
-    assert "labels: 9 labels, 3 different names" in found
-    assert "class table: 4 classes, each described by 3 numbers" in found
+    assert "labels: 9 of 3 classes" in found
+    assert "class table: 4 classes described by 3 numbers each" in found
 
 
 def nan_features():
@@ -192,12 +192,16 @@ WRONG = [
     ("features.npy", np.ones(9), "features.npy: features must be a table"),
     ("features.npy", np.full((9, 5), "x"), "features.npy: features must be numbers, not <U1"),
     ("features.npy", np.array([[None]]), "features.npy holds Python objects"),
-    ("features.npy", nan_features(), "animals: the features are NaN .* at row 3, column 2"),
+    ("features.npy", nan_features(), "animals: the features are NaN .* in row 3, column 2"),
     ("features.npy", X[:7], "animals: 7 rows of features but 9 labels"),
     ("features.npy", b"", r"features.npy is empty \(0 bytes\)"),
     ("features.npy", None, "animals has no features file: one of features.npy, features.npz"),
-    ("features.csv", b"f\n1", "animals has 'features.npy', 'features.csv': keep one of them"),
-    ("labels.npy", np.array(LABELS), "animals has 'labels.txt', 'labels.npy': keep one of them"),
+    ("features.csv", b"f\n1", "animals has 'features.npy', 'features.csv': keep only one of them"),
+    (
+        "labels.npy",
+        np.array(LABELS),
+        "animals has 'labels.txt', 'labels.npy': keep only one of them",
+    ),
     ("labels.txt", None, "animals has no labels file: one of labels.txt"),
     ("labels.txt", b"zebra\n" * 9, "animals: only 'zebra' has rows to train on"),
     ("labels.txt", b"zebra\ntiger\n", "animals: 9 rows of features but 2 labels"),
@@ -205,7 +209,7 @@ WRONG = [
     ("labels.txt", b"zebar\ntiger\nzebar\n" * 3, "'zebar' has 6 rows .* nearest name: 'zebra'"),
     ("labels.txt", b"z\xe9bra\n" * 9, "labels.txt is not a UTF-8 text file; save it again as"),
     ("labels.txt", b"0\n1\n2\n" * 3, "labels are numbers such as '0', .* names such as 'zebra'"),
-    ("labels.txt", b"class\n" + b"zebra\n" * 9, "10 labels; is the first of them, 'class', a"),
+    ("labels.txt", b"class\n" + b"zebra\n" * 9, "10 labels; is the first label, 'class', a"),
     ("classes.csv", None, "animals has no classes file: one of classes.npz"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,\n", "classes.csv, line 3: column 'a' is empty"),
     (
@@ -213,12 +217,16 @@ WRONG = [
         b"name,a\nzebra,1\ntiger,nan\n",
         "classes.csv: .* 'tiger' is NaN or infinite in column 'a'",
     ),
-    ("classes.csv", b"name,a\nzebra,1,2\n", "line 2: 3 cells where the header has 2; a name that"),
+    (
+        "classes.csv",
+        b"name,a\nzebra,1,2\n",
+        "line 2: 3 cells where the header has 2; put names that",
+    ),
     ("classes.csv", b"name;a\nzebra;1,5\n", "separated by ';'; save it with commas between cells"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,2\n", "'horse' has 3 rows and no line"),
     ("unseen.txt", b"\nlions", "unseen.txt, line 2: class 'lions' has no line .*: 'lion'"),
     ("unseen.txt", b"lion, horse", "unseen.txt, line 1: write one name per line"),
-    ("unseen.txt", b"\n \n", "unseen.txt names no class; name classes in it, .* or delete it"),
+    ("unseen.txt", b"\n \n", "unseen.txt names no class; list classes in it, .* or delete it"),
     ("unseen.txt", b"", r"unseen.txt is empty \(0 bytes\)"),
     ("unseen.txt", b"horse\nzebra\ntiger", "animals: no class has rows to train on"),
     ("test_rows.txt", b"1\n-2", "test_rows.txt: '-2' is not a row number"),
@@ -253,8 +261,8 @@ def test_a_slip_is_one_sentence_that_names_the_place(folder, file, content, mess
         ({"class_vectors": None}, "has no class vectors"),
         ({"class_vectors": VECTORS[:2]}, "one vector per class: 4 names"),
         ({"class_attributes": ["x"]}, "1 attribute names for 3 columns"),
-        ({"test_rows": [0.5]}, "whole row numbers"),
-        ({"test_rows": np.ones(9, bool)}, "whole row numbers counted from 0, not bool"),
+        ({"test_rows": [0.5]}, "row numbers"),
+        ({"test_rows": np.ones(9, bool)}, "row numbers counted from 0, not bool"),
         ({"labels": np.array([b"\xff"] * 9)}, "bytes that are not UTF-8"),
         ({"labels": np.array([np.inf] * 9)}, "'inf' has 9 rows and no line"),
     ],

@@ -43,7 +43,7 @@ def test_features_are_read_alone_to_predict(tmp_path, kind):
     ("array", "message"),
     [
         (np.array([["a"]]), "must be numbers, not <U1"),
-        (np.array([[np.nan]]), "NaN or infinite at row 0, column 0"),
+        (np.array([[np.nan]]), "NaN or infinite in row 0, column 0"),
         (np.ones(3), r"not of shape \(3,\)"),
         (np.ones((0, 3)), "empty: 0 rows"),
     ],
@@ -52,7 +52,7 @@ def test_unusable_features_are_refused_by_name(tmp_path, array, message):
     np.save(tmp_path / "new.npy", array)
     with pytest.raises(InputError, match=f"new.npy: .*{message}"):
         read_rows(tmp_path / "new.npy")
-    with pytest.raises(InputError, match=r"new.txt: features are a file of kind"):
+    with pytest.raises(InputError, match=r"new.txt: features must be in a file of kind"):
         read_rows(shutil.copy(tmp_path / "new.npy", tmp_path / "new.txt"))
 
 
@@ -73,7 +73,7 @@ def test_what_is_odd_in_a_feature_table(folder):
     (told,) = (line for line in check.odd if "column 'id' is left out" in line)
     assert told in check.dataset.notes, "'unseen fit' tells it too"
     LABEL_FILES["txt"](beside)
-    assert any("labels.txt is used, the labels inside" in line for line in examine(beside).odd)
+    assert any("labels.txt overrides the labels" in line for line in examine(beside).odd)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
@@ -117,7 +117,7 @@ def test_labels_in_another_order_are_matched_by_their_column(folder, ids, suffix
     with pytest.raises(InputError, match=f"labels.{suffix}, column 'id' has no '(14|e)', which"):
         read_dataset(folder)
     write_table(names[["label", "id"]].assign(id=ids[0]), folder / f"labels.{suffix}")
-    with pytest.raises(InputError, match=r"not the same as in the features, .* names twice"):
+    with pytest.raises(InputError, match=r"differs from that of the features, .* repeats names"):
         read_dataset(folder)
 
 
@@ -160,7 +160,7 @@ def test_labels_are_matched_by_pictures(folder, one, other):
     names.iloc[[3, 1, 2, 0, 8, 7, 6, 5, 4]].to_csv(folder / "labels.csv", index=False)
     assert read_dataset(folder).y.tolist() == LABELS
     names.assign(**{other: "a.png"}).to_csv(folder / "labels.csv", index=False)
-    with pytest.raises(InputError, match="'image' is not the same as in the features"):
+    with pytest.raises(InputError, match="'image' differs from that of the features"):
         read_dataset(folder)
 
 
@@ -207,8 +207,8 @@ def test_labels_that_tell_rows_in_vain_are_told(folder, ids):
     labels = labels if ids is None else labels.assign(id=ids)
     labels.to_csv(folder / "labels.csv", index=False)
     check = examine(folder)
-    assert any(line.endswith("matched with rows in their order") for line in check.found)
-    told = [line for line in check.odd if "labels are taken in order" in line]
+    assert any(line.endswith("matched by position") for line in check.found)
+    told = [line for line in check.odd if "which the features lack" in line]
     assert len(told) == (ids is not None and list(ids) != list(range(9)))
 
 
@@ -217,15 +217,15 @@ def test_lists_under_other_names_and_ids_of_classes_are_told(folder):
     (folder / "test_rows.npy").write_text("")
     TABLE.assign(id=range(4)).to_csv(folder / "classes.csv")
     odd = "\n".join(examine(folder).odd)
-    assert "unseen.csv is not read; the list is called unseen.txt" in odd
-    assert "test_rows.npy is not read" in odd
-    assert "column 'id' of the class table is used as an attribute" in odd
+    assert "unseen.csv is ignored; the list must be called unseen.txt" in odd
+    assert "test_rows.npy is ignored" in odd
+    assert "column 'id' of the class table counts as an attribute" in odd
 
 
 def test_labels_without_a_header_are_suspected(folder):
     os.remove(folder / "labels.txt")
     (folder / "labels.csv").write_text("\n".join(LABELS) + "\n")
-    with pytest.raises(InputError, match="8 labels; if they are a table, is its first line a head"):
+    with pytest.raises(InputError, match="8 labels; was the first label taken for a head"):
         read_dataset(folder)
 
 
@@ -256,7 +256,7 @@ def write_table(table, path):
 def test_two_columns_of_one_name_are_refused(folder, columns):
     in_table(folder, FRAME)
     (folder / "features.csv").write_text(f"{columns}\n" + "1,2,3\n" * 9)
-    with pytest.raises(InputError, match=r"features.csv has 2 columns called '\w+': give each a"):
+    with pytest.raises(InputError, match=r"features.csv has 2 columns called '\w+': rename them"):
         read_dataset(folder)
 
 
@@ -291,7 +291,7 @@ def test_a_text_column_that_is_left_out_is_told(folder):
     assert "column 'id' names or numbers the rows and is left out" in check.found
     (sentence,) = check.wrong
     assert "no labels file" in sentence
-    assert "if column 'id' is the class of each row, call it 'label'" in sentence
+    assert "if column 'id' holds the class of each row, call it 'label'" in sentence
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -303,13 +303,13 @@ def test_a_text_column_may_be_meant_for_the_labels(folder, suffix):
         table.to_parquet(folder / "features.parquet")
     (sentence,) = examine(folder).wrong
     assert "column 'species' holds" in sentence
-    assert sentence.endswith("if it is the class of each row, call the column 'label'")
+    assert sentence.endswith("if it holds the class of each row, call the column 'label'")
 
 
 def test_a_bad_cell_is_the_only_thing_wrong(folder):
     in_table(folder, FRAME.assign(label=LABELS).astype(str).replace(str(X[4, 2]), "?"))
     (sentence,) = examine(folder).wrong
-    assert sentence.endswith("line 6: column 'f2' holds '?', a number was expected")
+    assert sentence.endswith("line 6: column 'f2' holds '?' instead of a number")
 
 
 def test_rows_to_predict_come_with_their_labels(folder):

@@ -67,7 +67,7 @@ def test_scenes_on_both_protocols(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"images": ["abbey.jpg"] * 18}, r"'abbey.jpg' is no path such as a/abbey/sun_x.jpg"),
+        ({"images": ["abbey.jpg"] * 18}, r"'abbey.jpg' is not a path like a/abbey/sun_x.jpg"),
         ({"per_image": PER_IMAGE[:9]}, r"attributes of shape \(9, 3\) for 18 images and 3"),
         ({"attributes": ["open"]}, r"attributeLabels_continuous.mat has attributes of shape"),
         ({"images": IMAGES[:9], "per_image": PER_IMAGE[:9]}, "18 rows of features but 9 labels"),
@@ -113,8 +113,8 @@ def test_objects_of_apascal_are_seen_those_of_ayahoo_unseen(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ayahoo_test.txt": [("d.jpg", "dog", 1, 1)]}, "'dog' is a class of aPascal as well"),
-        ({"apascal_test.txt": [("c.jpg", "cat x", 1, 1)]}, r"test.txt, line 1: 9 words, 8 are exp"),
+        ({"ayahoo_test.txt": [("d.jpg", "dog", 1, 1)]}, "'dog' is not unseen: aPascal has it too"),
+        ({"apascal_test.txt": [("c.jpg", "cat x", 1, 1)]}, r"line 1: 9 words instead of 8"),
         ({"apascal_test.txt": [("c.jpg", "cat", 1, "x")]}, r"attributes that are not numbers"),
         ({"apascal_test.txt": [("c.jpg", "cart", 1, 1)]}, "'cart' is not in .*: 'cat'"),
         ({"apascal_test.txt": [("c.jpg", "cat", 1, 1)] * 2}, "7 rows of features but 8 labels"),

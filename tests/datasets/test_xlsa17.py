@@ -76,7 +76,7 @@ def test_the_order_of_columns_changes_no_row_if_classes_txt_names_classes(tmp_pa
     write_numbered(folder / "classes.txt", spelled)
     data = read_xlsa17(folder)
     assert_is_animals(data)
-    assert noted(data, "classes.txt spells 5 class names differently, as 'GRIZZLY BEAR' for")
+    assert noted(data, "classes.txt spells 5 class names differently, such as 'GRIZZLY BEAR' for")
 
 
 @IN_TMP
@@ -91,7 +91,7 @@ def test_without_any_name_the_order_of_columns_is_assumed_aloud(tmp_path):
     features = feature_content(image_files=[f"/x/{k}.jpg" for k in range(N_ROWS)])
     data = read_xlsa17(write_xlsa17(tmp_path, features=features))
     assert_is_animals(data)
-    assert noted(data, "label k is taken for the k-th column of att")
+    assert noted(data, "label k is column k of att")
 
 
 def test_image_paths_that_name_some_classes_must_agree(tmp_path):
@@ -99,9 +99,9 @@ def test_image_paths_that_name_some_classes_must_agree(tmp_path):
     folder = write_xlsa17(tmp_path, features=feature_content(image_files=some))
     data = read_xlsa17(folder)
     assert_is_animals(data)
-    assert noted(data, "image paths name the class of 4 of 5 labels")
+    assert noted(data, "image paths name the classes of 4 of 5 labels")
     write_mat(folder / "att_splits.mat", split_content([1, 0, 2, 3, 4]))
-    with pytest.raises(InputError, match=r"images of label 1 lie in the folder of '001.Grizzly"):
+    with pytest.raises(InputError, match=r"images of label 1 are in the folder of '001.Grizzly"):
         read_xlsa17(folder)
 
 
@@ -110,7 +110,7 @@ def test_one_folder_for_all_images_is_no_class(tmp_path):
     features = feature_content(image_files=[f"/data/rat/{k}.jpg" for k in range(N_ROWS)])
     data = read_xlsa17(write_xlsa17(tmp_path, features=features))
     assert_is_animals(data)
-    assert noted(data, "label k is taken for")
+    assert noted(data, "label k is column k")
 
 
 def test_classes_whose_names_span_folders(tmp_path):
@@ -170,7 +170,7 @@ def test_sun_has_two_protocols(tmp_path):
     folder = write_xlsa17(tmp_path, features=features, splits=splits)
     data = open_dataset(str(folder))
     assert (data.split, data.unseen.size) == ("proposed", 72)
-    assert noted(data, "'original' keeps 10 classes as unseen, 'proposed' 72")
+    assert noted(data, "'original' with 10 unseen classes and 'proposed' with 72")
     original = open_dataset(str(folder), split="original")
     assert original.unseen.tolist() == sorted(ORIGINAL_UNSEEN)
     assert original.facts()["seen classes"] == 707
@@ -201,22 +201,22 @@ SLIPS = [
     ({"labels": LABELS[:, None] + 1}, {}, r"res101.mat: labels has 6 at place 24 .* the 5 classes"),
     ({"labels": LABELS[:, None] - 1}, {}, r"res101.mat: labels must be counted from 1.* 0 at"),
     ({"labels": LABELS[:, None] + 0.5}, {}, r"res101.mat: labels must be whole numbers"),
-    ({"labels": LABELS[:-1, None]}, {}, r"res101.mat: features of shape 7 x 30 for 29 labels"),
+    ({"labels": LABELS[:-1, None]}, {}, r"res101.mat: 7 x 30 features for 29 labels"),
     ({"labels": None}, {}, r"res101.mat has no labels"),
     ({"features": None}, {}, r"res101.mat has no features: looked for"),
-    ({"features": np.where(X.T > 2, np.nan, X.T)}, {}, "NaN or infinite at row"),
-    ({"image_files": swapped}, {}, r"label 1 has images in .* '001.*, and label 1 in that of '002"),
+    ({"features": np.where(X.T > 2, np.nan, X.T)}, {}, "NaN or infinite in row"),
+    ({"image_files": swapped}, {}, r"label 1 has images in .* '001.*, label 1 in that of '002"),
     ({"image_files": paths()[:9]}, {}, "30 labels but 9 image paths"),
     ({}, {"att": None, "original_att": None}, r"att_splits.mat has no class vectors"),
     ({}, {"trainval_loc": None}, r"att_splits.mat has no row numbers: looked for 'trainval_loc'"),
     ({}, {"test_unseen_loc": loc([30])}, "row numbers go up to 31, but the features have 30"),
     ({}, {"test_seen_loc": loc([-1])}, "test_seen_loc must be counted from 1"),
     ({}, {"test_seen_loc": np.array([[1.5]])}, "test_seen_loc must be whole numbers"),
-    ({}, {"test_seen_loc": loc([2, 2])}, "test_seen_loc has a row number twice"),
-    ({}, {"trainval_loc": loc([0, 1, *both])}, "trainval_loc and test_seen_loc have 2 rows in com"),
-    ({}, {"trainval_loc": loc(with_row)}, "trainval_loc and test_unseen_loc have 1 row in common"),
+    ({}, {"test_seen_loc": loc([2, 2])}, "test_seen_loc repeats a row number"),
+    ({}, {"trainval_loc": loc([0, 1, *both])}, "trainval_loc and test_seen_loc must not overlap"),
+    ({}, {"trainval_loc": loc(with_row)}, "trainval_loc and test_unseen_loc must not overlap"),
     ({}, {"trainval_loc": loc(with_row), "test_unseen_loc": loc(without)},
-     "'002.Ox' has rows in test_unseen_loc and among the seen"),
+     "'002.Ox' is both seen and in test_unseen_loc"),
     ({}, {"allclasses_names": ANIMALS[:4]}, "4 class names but 5 columns of att"),
 ]  # fmt: skip
 
@@ -237,10 +237,10 @@ def test_broken_files_are_named(tmp_path, file, version):
     folder = write_xlsa17(tmp_path, version)
     whole = (folder / file).read_bytes()
     for content, message in (
-        (whole[: len(whole) // 3], f"{file} is not a whole .mat file, it may be truncated"),
+        (whole[: len(whole) // 3], f"{file} is not a .mat file, or it is truncated"),
         (b"", f"{file} is empty"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1", f"{file} is a Git LFS point"),
-        (b"\x00" * 4000, f"{file} is not a whole .mat file"),
+        (b"\x00" * 4000, f"{file} is not a .mat file"),
     ):
         (folder / file).write_bytes(content)
         with pytest.raises(InputError, match=message):
@@ -256,7 +256,7 @@ def test_a_list_that_leaves_rows_out_is_noted(tmp_path):
 def test_missing_files_are_named(tmp_path):
     folder = write_xlsa17(tmp_path)
     (folder / "res101.mat").unlink()
-    with pytest.raises(InputError, match=r"has no features: put res101.mat there"):
+    with pytest.raises(InputError, match=r"has no features: put res101.mat"):
         open_dataset(str(folder))
 
 

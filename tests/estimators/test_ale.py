@@ -72,22 +72,6 @@ def test_a_penalty_means_the_same_in_other_units() -> None:
     np.testing.assert_allclose(again.similarities(10 * X), once.similarities(X), atol=1e-8)
 
 
-def test_early_stopping_makes_fewer_passes_or_as_many() -> None:
-    stopped, full = fitted(early_stopping=True, tol=0.0), fitted(tol=0.0)
-    assert 1 <= stopped.n_iter_ <= full.n_iter_ == 20
-    np.testing.assert_array_equal(stopped.history_, full.history_[: stopped.n_iter_ + 1])
-    few = make_zero_shot(n_seen=3)
-    with pytest.raises(InputError, match="at least 4 are needed"):
-        ALE(early_stopping=True).fit(*few.training_set(), classes=few.classes)
-
-
-def test_progress_is_told_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    fitted(verbose=1, max_iter=2)
-    assert capsys.readouterr().err.startswith("ALE pass 1: J = ")
-    fitted(max_iter=2)
-    assert not capsys.readouterr().err
-
-
 def test_the_seed_decides_and_nothing_else() -> None:
     X = DATA.X[:5]
     once, again, other = (fitted(random_state=seed).similarities(X) for seed in (0, 0, 1))

@@ -213,7 +213,7 @@ def forged(model: Ensemble, path: tuple[Any, ...], value: Any) -> Any:
         (("member_weights_",), {"list": [1, 2]}, "one scale and one weight"),
         (("member_scales_",), None, "one scale and one weight"),
         (("members_", "list", 0, "fitted", "state", "fit"), 7, "fit"),
-        (("members_", "list", 0, "fitted", "method"), "row scaler", "is no method"),
+        (("members_", "list", 0, "fitted", "method"), "row scaler", "is not a method"),
     ],
 )
 def test_a_forged_file_is_refused(data: Any, path: Any, value: Any, message: str) -> None:

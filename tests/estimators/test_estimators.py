@@ -107,3 +107,16 @@ def test_methods_without_their_extra_are_not_available(monkeypatch: pytest.Monke
     assert set(available()) <= set(METHODS)
     monkeypatch.setattr("unseen.estimators.find_spec", lambda name: None)
     assert set(METHODS) - set(available()) == {"deep"}
+
+
+class TestSynC(Contract):
+    method = "sync"
+
+
+class TestEXEM(Contract):
+    method = "exem"
+    agreement = 1e-3  # where no class is free to move, the bias of a regression is not unique
+
+
+class TestGFZSL(Contract):
+    method = "gfzsl"

@@ -39,7 +39,7 @@ class Problem:
         self.S = S
 
     def model(self, **parameters: Any) -> GaussianMatch:
-        model = GaussianMatch(**{**AS_GIVEN, **parameters})
+        model = GaussianMatch(**{"shrinkage": 0.6, **AS_GIVEN, **parameters})
         return model.fit(self.X, self.y, classes=ClassTable(range(10), self.S))
 
     def oracle(self, shrinkage: float = 0.6, misfit: float = 0.02, width: float = 1.0) -> Oracle:
@@ -141,7 +141,7 @@ def test_batches_give_what_one_fit_gives(problem: Problem, order: str) -> None:
     if order == "by class":
         rows = np.argsort(problem.y, kind="stable")
     table = ClassTable(range(10), problem.S)
-    model = GaussianMatch(**AS_GIVEN)
+    model = GaussianMatch(0.6, **AS_GIVEN)
     for k, part in enumerate(np.array_split(rows, 5)):
         model.partial_fit(problem.X[part], problem.y[part], table if k == 0 else None)
     np.testing.assert_array_equal(model.seen_classes_, whole.seen_classes_)
@@ -153,7 +153,7 @@ def test_batches_give_what_one_fit_gives(problem: Problem, order: str) -> None:
 
 def test_classes_that_come_later_are_learned(problem: Problem, tmp_path: Any) -> None:
     first = problem.y < 5
-    model = GaussianMatch(**AS_GIVEN)
+    model = GaussianMatch(0.6, **AS_GIVEN)
     model.partial_fit(problem.X[first], problem.y[first], ClassTable(range(8), problem.S[:8]))
     model.save(tmp_path / "part.unseen")
     model = load(tmp_path / "part.unseen")
@@ -260,11 +260,11 @@ def test_seen_and_unseen_classes_compete_fairly_without_more_training() -> None:
 def test_an_explanation_adds_up(problem: Problem) -> None:
     model = problem.model()
     found = model.explain(problem.test[0], 8, top=50)
-    assert found.similarity == pytest.approx(sum(e.contribution for e in found.classes))
+    assert len(found.classes) == 7
     assert found.similarity == pytest.approx(sum(e.contribution for e in found.directions))
     assert found.score == pytest.approx(model.similarities(problem.test[:1], [8])[0, 0])
     assert len(found.attributes) == 5
-    assert "through seen classes" in str(found)
+    assert "seen classes that both are like" in str(found)
     z, step = model.transform(problem.test[:1])[0], 1e-3
     seen = problem.S[:7].mean(axis=0)
     for support in found.attributes:
@@ -294,3 +294,52 @@ def test_shrinkage_that_is_too_small_is_named(problem: Problem) -> None:
     X = np.hstack([problem.X, problem.X])
     with pytest.raises(InputError, match="shrinkage 0 is too small"):
         GaussianMatch(0.0, **AS_GIVEN).fit(X, problem.y, ClassTable(range(10), problem.S))
+
+
+def test_the_usual_shrinkage_falls_with_the_rows_per_column(problem: Problem) -> None:
+    table = ClassTable(range(10), problem.S)
+    auto = GaussianMatch(**AS_GIVEN).fit(problem.X, problem.y, table)
+    same = GaussianMatch(0.75 / (1 + 82 / 120), **AS_GIVEN).fit(problem.X, problem.y, table)
+    np.testing.assert_array_equal(auto.similarities(problem.test), same.similarities(problem.test))
+
+
+# -- several descriptions -------------------------------------------------------------------------
+
+
+def described_twice(problem: Problem) -> ClassTable:
+    """The true description in two halves, and one of noise."""
+    noise = np.random.default_rng(7).standard_normal((10, 6))
+    parts = {"first": problem.S[:, :3], "noise": noise, "second": 100 * problem.S[:, 3:]}
+    return ClassTable.beside({name: ClassTable(range(10), part) for name, part in parts.items()})
+
+
+def test_descriptions_are_weighed_by_what_they_tell(problem: Problem, tmp_path: Any) -> None:
+    model = GaussianMatch().fit(problem.X, problem.y, classes=described_twice(problem))
+    weights = model.table_weights_
+    assert sum(weights.values()) == pytest.approx(1)
+    assert weights["noise"] < min(weights["first"], weights["second"])
+    model.save(tmp_path / "several.unseen")
+    again = load(tmp_path / "several.unseen")
+    np.testing.assert_array_equal(
+        again.similarities(problem.test), model.similarities(problem.test)
+    )
+    assert again.table_weights_ == weights
+
+
+def test_the_mixture_predicts_no_worse_than_any_description_alone(problem: Problem) -> None:
+    table = described_twice(problem)
+
+    def error(classes: ClassTable) -> float:
+        model = GaussianMatch().fit(problem.X, problem.y, classes=classes)
+        means, _ = left_out(model.posterior_)
+        return float(np.sum((model.posterior_.means - means) ** 2))
+
+    alone = [ClassTable(range(10), table.vectors[:, group.columns]) for group in table.groups or ()]
+    assert error(table) <= min(error(one) for one in alone) + 1e-9
+
+
+def test_a_description_that_says_nothing_is_named(problem: Problem) -> None:
+    parts = {"first": problem.S, "flat": np.ones((10, 2))}
+    table = ClassTable.beside({name: ClassTable(range(10), part) for name, part in parts.items()})
+    with pytest.raises(InputError, match=r"'flat'.*leave it out"):
+        GaussianMatch().fit(problem.X, problem.y, classes=table)

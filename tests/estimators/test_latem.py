@@ -91,11 +91,6 @@ def test_recognises_unseen_classes_and_survives_a_file(tmp_path: Any) -> None:
     np.testing.assert_array_equal(loaded.similarities(DATA.X[:5]), model.similarities(DATA.X[:5]))
 
 
-def test_early_stopping_chooses_passes_with_all_maps() -> None:
-    stopped, full = fitted(early_stopping=True, tol=0.0), fitted(tol=0.0)
-    assert 1 <= stopped.n_iter_ <= full.n_iter_ == 10
-
-
 def test_the_seed_decides_the_maps() -> None:
     once, again, other = (fitted(random_state=seed).weights_ for seed in (0, 0, 1))
     np.testing.assert_array_equal(once, again)

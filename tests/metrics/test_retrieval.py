@@ -144,5 +144,5 @@ def test_pairs_without_both_signs_have_no_curve() -> None:
         metrics.roc_auc([1, 1], [0.1, 0.2])
     with pytest.raises(InputError, match="marks no row"):
         metrics.roc_curve([0, 0], [0.1, 0.2])
-    with pytest.raises(InputError, match=r"shape \(2, 2\) and scores \(2,\)"):
+    with pytest.raises(InputError, match=r"labels are \(2, 2\) and scores \(2,\)"):
         metrics.known_pairs(np.ones((2, 2)), np.ones(2))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unseen.solvers.simplex import project_simplex, project_vector
+from unseen.solvers.simplex import project_simplex
 
 
 def by_bisection(v: np.ndarray) -> np.ndarray:
@@ -31,10 +31,6 @@ def test_matches_bisection(V: np.ndarray) -> None:
     assert np.all(Z >= 0)
     np.testing.assert_allclose(Z.sum(axis=1), 1.0, atol=1e-10)
     np.testing.assert_allclose(Z, np.array([by_bisection(v) for v in V]), atol=1e-9)
-    compiled = np.empty_like(V)
-    for v, z in zip(V, compiled, strict=True):
-        project_vector.py_func(v, z)
-    np.testing.assert_allclose(compiled, Z, atol=1e-9)
 
 
 def test_points_of_the_simplex_stay_and_offsets_do_not_matter() -> None:

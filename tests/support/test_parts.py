@@ -69,7 +69,7 @@ def test_nested_parameters_are_listed_while_the_part_is_none() -> None:
     assert found["row_scaler"] is None
     nested = {k: v for k, v in found.items() if "__" in k}
     assert nested == {
-        "row_scaler__center": True, "row_scaler__unit_length": True, "row_scaler__power": 1.0,
+        "row_scaler__center": True, "row_scaler__power": 1.0, "row_scaler__unit_length": True,
         "class_scaler__center": True, "class_scaler__unit_length": True,
         "class_scaler__power": 1.0, "class_scaler__in_span": False,
     }  # fmt: skip

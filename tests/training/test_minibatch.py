@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from tests.oracles import qp
-from unseen import InputError
 from unseen.model.ranking import Ranking, sum_of_hinges, weighted_ranking, worst_hinge
 from unseen.rows.scaling import RowScaling
 from unseen.training import minibatch
-from unseen.training.minibatch import (
-    Problem,
-    Schedule,
-    Trained,
-    best_number_of_passes,
-    hold_out,
-    map_scores,
-    minimise,
-)
+from unseen.training.minibatch import Problem, Schedule, hold_out, map_scores, minimise
 
 PLAIN = RowScaling(False, None)
 
@@ -134,21 +123,14 @@ def test_order_of_rows_and_size_of_blocks_do_not_matter(monkeypatch: pytest.Monk
     np.testing.assert_allclose(minimise(task, Schedule()).weights, straight, atol=1e-12)
 
 
-def test_history_tolerance_and_watch() -> None:
+def test_history_and_tolerance() -> None:
     task = problem()
-    trained = minimise(task, Schedule(max_iter=4, tol=0.0), watch=task.objective)
+    trained = minimise(task, Schedule(max_iter=4, tol=0.0))
     assert trained.n_iter == 4
-    assert trained.watched == trained.history[1:].tolist(), "what was shown is what came out"
     assert trained.history.size == 5
     assert trained.history[-1] == pytest.approx(task.objective(trained.weights))
     assert (np.diff(trained.history) < 0).all()
     assert minimise(task, Schedule(max_iter=50, tol=0.5)).n_iter < 4
-
-
-def test_passes_are_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    minimise(problem(), Schedule(max_iter=2, announce="Mine"))
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["Mine pass 1", "Mine pass 2"]
 
 
 def test_the_seed_decides_the_order_of_visits() -> None:
@@ -202,28 +184,6 @@ def test_held_out_classes_are_on_one_side_only() -> None:
     together = np.vstack([kept.S[kept.labels], held.S[held.labels]])
     order = np.argsort(np.concatenate([kept.index, held.index]))
     np.testing.assert_array_equal(together[order], task.S[task.labels][np.argsort(task.index)])
-    with pytest.raises(InputError, match="at least 4 are needed; there are 3"):
-        hold_out(problem(n_classes=3), 0)
-
-
-def test_the_number_of_passes_is_where_held_out_classes_are_recognised_best() -> None:
-    task = problem(n_classes=10)
-
-    def train(part: Problem, schedule: Schedule, watch: Any) -> Trained:
-        assert len(part.S) == 8
-        right = np.zeros((4, 1, 3))
-        right[:, 0] = np.linalg.lstsq(part.X[part.index], part.S[part.labels], rcond=None)[0]
-        return Trained(right, right, np.empty(0), [watch(V) for V in (-right, right, -right)])
-
-    assert best_number_of_passes(task, Schedule(), train) == 2
-
-
-def test_accuracy_is_counted_by_class() -> None:
-    X = np.array([[1.0], [1.0], [1.0], [-1.0]])
-    task = Problem.of(
-        X, PLAIN, np.array([0, 0, 1, 1]), np.array([[1.0], [-1.0]]), sum_of_hinges, 1.0
-    )
-    assert task.accuracy(np.ones((1, 1, 1))) == pytest.approx((1 + 0.5) / 2)
 
 
 def test_float32_stays_float32() -> None:

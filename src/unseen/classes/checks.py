@@ -28,7 +28,7 @@ def as_names(names: Any, what: str) -> np.ndarray:
 
 
 def _uniform(names: list[Any], what: str) -> np.ndarray:
-    """The names as an array; numpy would make strings of numbers that stand among strings."""
+    """The names as an array; numpy would turn numbers among strings into strings."""
     words = [isinstance(name, str) for name in names]
     if any(words) and not all(words):
         odd = names[words.index(False)]
@@ -50,7 +50,7 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
 
 
 def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
-    """The vectors of a class table, C x d_s floats that cannot be written to."""
+    """The vectors of a class table as C x d_s floats, copied."""
     try:
         array = np.array(vectors, order="C")
     except ValueError as error:
@@ -64,10 +64,8 @@ def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
     if names.size == 0:
         raise InputError("the class table is empty: it has no class at all")
     if array.ndim != 2 or array.shape[0] != names.size:
-        raise InputError(
-            f"the class table needs one vector per class: {names.size} names, vectors of shape "
-            f"{array.shape}"
-        )
+        sizes = f"{names.size} names, vectors of shape {array.shape}"
+        raise InputError(f"the class table needs one vector per class: {sizes}")
     if array.shape[1] == 0:
         raise InputError("the class table has no columns: nothing describes the classes")
     return array
@@ -95,23 +93,21 @@ def as_attributes(attributes: Iterable[Any] | None, width: int) -> tuple[str, ..
     if len(names) != width:
         raise InputError(f"{len(names)} attribute names for {width} columns")
     if len(set(names)) < width:
-        raise InputError(
-            f"two columns of the class table have one name: {repeated(np.array(names))}"
-        )
+        raise InputError(f"columns of the class table share a name: {repeated(np.array(names))}")
     return names
 
 
 def check_different(names: np.ndarray) -> None:
-    """An error where classes cannot be told apart by their names, or where one has none."""
+    """An error if two classes share a name, or one has none."""
     if np.unique(names).size < names.size:
-        raise InputError(f"two rows of the class table have one name: {repeated(names)}")
+        raise InputError(f"rows of the class table share a name: {repeated(names)}")
     if names.dtype.kind == "U" and (names == "").any():
         row = int(np.argmax(names == ""))
         raise InputError(f"row {row} (counted from 0) of the class table has no name")
 
 
 def repeated(names: np.ndarray) -> str:
-    """Names that occur more than once, in words."""
+    """The names that occur more than once, for a message."""
     unique, counts = np.unique(names, return_counts=True)
     return listed(unique[counts > 1].tolist())
 
@@ -128,7 +124,7 @@ def by_attribute(name: Any, values: Any, attributes: list[Any]) -> list[Any]:
     """The values of `{attribute: value}` in the order of the attributes."""
     if not hasattr(values, "keys"):
         raise InputError(
-            f"class {name!r} is described by a {type(values).__name__}, other classes by a mapping "
+            f"class {name!r} is described by a {type(values).__name__}, others by a mapping "
             "{attribute: value}"
         )
     keys = list(values.keys())
@@ -170,7 +166,7 @@ def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | N
     try:
         found = tuple(Group(str(name), int(first), int(last)) for name, first, last in groups)
     except (TypeError, ValueError) as error:
-        raise InputError("a group of columns is a name, its first and its last column") from error
+        raise InputError("a group of columns is a name with its first and last column") from error
     names = [g.name for g in found]
     if len(set(names)) < len(names) or "" in names:
         raise InputError(f"groups of columns need different names, not {names}")

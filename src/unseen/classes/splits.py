@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,23 @@ from unseen.classes.checks import as_names
 from unseen.errors import InputError
 
 
+@dataclass(eq=False)
 class ClassHoldout:
     """Splits that hold out whole classes: no class is on both sides of a split.
 
-    Works as `cv` of scikit-learn's searches. Pass those the class table of the *seen* classes, or
-    `tune` that does it for you, so that descriptions of unseen classes take no part.
+    Works as `cv` of scikit-learn's searches. Pass them the class table of the *seen* classes only,
+    so that descriptions of unseen classes take no part; `tune` does it for you.
 
     Parameters
     ----------
-    n_classes : how many classes to hold out, or a share of them between 0 and 1; 2 is the paper.
+    n_classes : how many classes to hold out, or a share between 0 and 1; the paper takes 2.
     n_splits : how many times.
     random_state : seed of the choice.
     """
 
-    def __init__(
-        self, n_classes: float = 2, n_splits: int = 5, random_state: int | None = 0
-    ) -> None:
-        self.n_classes = n_classes
-        self.n_splits = n_splits
-        self.random_state = random_state
+    n_classes: float = 2
+    n_splits: int = 5
+    random_state: int | None = 0
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Row numbers to train on and to test on; y holds the class of each row."""
@@ -42,7 +41,7 @@ class ClassHoldout:
             yield np.flatnonzero(~held), np.flatnonzero(held)
 
     def _choices(self, names: np.ndarray) -> Iterator[list[Any]]:
-        """Classes to hold out; none of the choices comes twice before all of them have come."""
+        """Classes to hold out; no choice is repeated before every other one has been made."""
         from sklearn.utils import check_random_state
 
         n_held = n_held_out(self.n_classes, names.size)
@@ -63,29 +62,23 @@ class ClassHoldout:
             raise InputError(f"n_splits must be at least 1, not {self.n_splits}")
         return self.n_splits
 
-    def __repr__(self) -> str:
-        return (
-            f"ClassHoldout(n_classes={self.n_classes}, n_splits={self.n_splits}, "
-            f"random_state={self.random_state})"
-        )
-
 
 def n_held_out(number: float, n_classes: int, word: str = "n_classes") -> int:
-    """How many of the classes to hold out; `word` is what the user knows the number by.
+    """How many of the classes to hold out; `word` is what the user calls that number.
 
-    At least two are held out, as among one every prediction is right, and two are left to train on.
+    At least two, since every prediction among one class is right, and two remain for training.
     """
     most = n_classes - 2
     if most < 2:
         raise InputError(
-            f"tuning needs at least 4 seen classes, two to hold out and two to train on, there are "
-            f"{n_classes}; use 'fit' instead"
+            "tuning needs at least 4 seen classes, two to hold out and two to train on, but there "
+            f"are {n_classes}; use 'fit' instead"
         )
     is_share = 0 < number < 1
     if not is_share and (not number >= 2 or number % 1 != 0):
         raise InputError(
-            f"{word} must be a whole number from 2 to {most}, as among one class every prediction "
-            f"is right, or a share between 0 and 1, not {number}"
+            f"{word} must be a whole number from 2 to {most} (every prediction among one class is "
+            f"right) or a share between 0 and 1, not {number}"
         )
     n_held = max(2, round(number * n_classes)) if is_share else int(number)
     if n_held > most:

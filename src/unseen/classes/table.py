@@ -1,4 +1,4 @@
-"""The class table: what is known of each class before a single example of it is seen."""
+"""The class table: what is known about each class before any example of it is seen."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ class ClassTable:
     """Side information of classes: one named row per class, the source domain of the paper.
 
     Row c of `vectors` (C x d_s) describes the class `names[c]`; `attributes` names the columns.
-    Labels meet rows by name, never by position. A table never changes after it is made.
+    Labels are matched by name, never by position. A table never changes.
 
-    It has no length, shape or array form on purpose: scikit-learn slices fit parameters that have
-    one as if they were rows of X.
+    It has no length, shape or array form on purpose: scikit-learn would slice it like rows of X.
 
     Parameters
     ----------
     names : C different names, all strings or all numbers.
     vectors : C x d_s finite numbers.
     attributes : d_s different names of the columns, optional.
-    groups : (name, first column, last column) of each description where a table holds several
-        side by side, see `beside`. A method that knows nothing of groups sees all columns.
+    groups : (name, first column, last column) of each description if there are several side by
+        side, see `beside`. A method that does not know groups uses all columns.
 
     Examples
     --------
@@ -72,7 +71,7 @@ class ClassTable:
         attributes: tuple[str, ...] | None,
         groups: tuple[Group, ...] | None,
     ) -> None:
-        """Parts that were checked, and arrays that are nobody else's."""
+        """Keep checked parts; the arrays must not be shared."""
         names.flags.writeable = vectors.flags.writeable = False
         index = {name: row for row, name in enumerate(names.tolist())}
         parts = (index, attributes, groups, names, vectors)
@@ -80,7 +79,7 @@ class ClassTable:
             super().__setattr__(name, part)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a class table never changes after it is made; make a new one")
+        raise AttributeError("a class table cannot be changed; make a new one")
 
     def __reduce__(self) -> tuple[type[ClassTable], tuple[Any, ...]]:
         return ClassTable, (self.names, self.vectors, self.attributes, self.groups)
@@ -91,8 +90,7 @@ class ClassTable:
     def from_dict(
         cls, vectors: Mapping[Any, Any], attributes: Iterable[str] | None = None
     ) -> ClassTable:
-        """A table from `{name: vector}`, or from `{name: {attribute: value}}`; a pandas Series
-        counts as the latter."""
+        """A table from `{name: vector}`, or from `{name: {attribute: value}}` or pandas Series."""
         nested = next((v for v in vectors.values() if hasattr(v, "keys")), None)
         if nested is not None:
             attributes = list(nested.keys()) if attributes is None else list(attributes)
@@ -110,8 +108,8 @@ class ClassTable:
     def from_frame(cls, frame: Any) -> ClassTable:
         """A table from a pandas DataFrame: the index holds the names, the columns the attributes.
 
-        A first column of text is taken for the names instead. Columns that are only numbered
-        (a RangeIndex) leave the attributes without names.
+        If the first column is text, it holds the names instead. Columns that are only numbered
+        (a RangeIndex) give attributes without names.
         """
         names = frame.index.tolist()
         is_words = [dtype.kind not in "biuf" for dtype in frame.dtypes]
@@ -126,11 +124,10 @@ class ClassTable:
 
     @classmethod
     def beside(cls, tables: Mapping[str, Any]) -> ClassTable:
-        """Several descriptions of the same classes side by side, each under a name of its own.
+        """Several descriptions of the same classes side by side, by name.
 
-        Rows are matched by name, so all must describe the same classes; the order is that of the
-        first. `groups` tells where each description lies. Attributes of one name get the name of
-        their description before it.
+        Rows are matched by name and in the order of the first table. `groups` tells which columns
+        belong to which description, whose name is put before attributes that share one.
 
         >>> looks = ClassTable.from_dict({"zebra": [1, 0], "tiger": [1, 1]})
         >>> sounds = ClassTable.from_dict({"tiger": [0.9], "zebra": [0.2]})
@@ -139,7 +136,7 @@ class ClassTable:
         (array([1. , 0. , 0.2]), slice(2, 3, None))
         """
         if not isinstance(tables, Mapping) or not tables:
-            raise InputError("beside takes a mapping of names to class tables, and at least one")
+            raise InputError("beside takes a mapping of names to class tables, at least one")
         parts = {str(name): cls.of(table) for name, table in tables.items()}
         names = next(iter(parts.values())).names
         for part in parts.values():
@@ -157,7 +154,7 @@ class ClassTable:
 
     @classmethod
     def of(cls, classes: Any) -> ClassTable:
-        """A table from whatever a user may pass for one: a table, a mapping or a DataFrame."""
+        """A table from a table, a mapping or a DataFrame."""
         if isinstance(classes, ClassTable):
             return classes
         if isinstance(classes, Mapping):
@@ -165,10 +162,7 @@ class ClassTable:
         if hasattr(classes, "columns") and hasattr(classes, "index"):
             return cls.from_frame(classes)
         if isinstance(classes, (str, os.PathLike)):
-            raise InputError(
-                f"classes is the path {str(classes)!r}, not a class table: use "
-                f"ClassTable.read({str(classes)!r})"
-            )
+            raise InputError(f"classes is a path; use ClassTable.read({str(classes)!r}) instead")
         raise InputError(
             "classes must be a ClassTable, a mapping {name: vector} or a DataFrame with the names "
             f"as index, not {type(classes).__name__}"
@@ -179,16 +173,14 @@ class ClassTable:
         """Read a table from a file.
 
         - `.csv`, `.tsv`, `.parquet`: the first column holds the names, the others the description;
-        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and, if wanted, `attributes` (d_s);
+        - `.npz`: arrays `names` (C), `vectors` (C x d_s) and optionally `attributes` (d_s);
         - `.mat`: an `att_splits` file, `allclasses_names` beside `att` (d_s x C); `key` chooses
           another matrix, such as `original_att` (before its columns were scaled to unit length).
         """
         path = reading.checked_path(path)
         if path.suffix not in _READERS:
-            raise InputError(
-                f"{path}: a class table is a file of kind {', '.join(sorted(_READERS))}, "
-                f"not {path.suffix or 'one without a suffix'}"
-            )
+            kinds = ", ".join(sorted(_READERS))
+            raise InputError(f"{path}: a class table must be a file of kind {kinds}")
         with naming(path):
             return cls(*_READERS[path.suffix](path, key))
 
@@ -210,7 +202,7 @@ class ClassTable:
         return self.vectors[self.rows([name])[0]]
 
     def rows(self, names: Any) -> np.ndarray:
-        """The row of each name; an unknown name is an error that gives the nearest spelling."""
+        """The row of each name; an error for an unknown name gives the nearest spelling."""
         if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Ubiuf":
             names = as_names(names, "class names")
         found, positions = np.unique(names, return_inverse=True)
@@ -226,18 +218,18 @@ class ClassTable:
             return (
                 f"labels and class names are of different kinds: label {first!r} is a "
                 f"{type(first).__name__}, the class table has names such as "
-                f"{self.names[0].item()!r}; labels are matched by name, so give both in one kind"
+                f"{self.names[0].item()!r}; labels are matched by name, so use one kind for both"
             )
         is_numbered = [str(name).isdecimal() for name in self.names]
         if not any(is_numbered) and all(str(label).isdecimal() for label in found):
             return (
                 f"labels are numbers such as {str(first)!r}, the class table has names such as "
-                f"{self.names[0].item()!r}; labels are matched by name, so write the name of the "
-                "class in place of its number"
+                f"{self.names[0].item()!r}; labels are matched by name, so write names instead of "
+                "numbers"
             )
         count = int(np.sum(positions == found.tolist().index(first)))
         rows = f"{count} rows and " if count > 1 else ""
-        more = f" (names missing in all: {len(missing)})" if len(missing) > 1 else ""
+        more = f" ({len(missing)} names are missing)" if len(missing) > 1 else ""
         hint = nearest(first, self.names.tolist())
         return f"class {str(first)!r} has {rows}no line in the class table{hint}{more}"
 
@@ -255,8 +247,7 @@ class ClassTable:
         return self.select(np.delete(self.names, self.rows(names)))
 
     def subset(self, attributes: Sequence[str | int]) -> ClassTable:
-        """The same classes described by these columns only, given by name or by number; it has no
-        groups."""
+        """The same classes described by these columns only (names or numbers), without groups."""
         columns = [self._column(a) for a in attributes]
         names = self.attributes and [self.attributes[c] for c in columns]
         return ClassTable(self.names, self.vectors[:, columns], names)
@@ -265,7 +256,7 @@ class ClassTable:
         if isinstance(attribute, str):
             known = self.attributes or ()
             if not known:
-                raise InputError(f"no attribute {attribute!r}: the columns have numbers, no names")
+                raise InputError(f"no attribute {attribute!r}: the columns have no names")
             if attribute not in known:
                 raise InputError(f"no attribute {attribute!r}{nearest(attribute, known)}")
             return known.index(attribute)
@@ -274,8 +265,8 @@ class ClassTable:
         return attribute % self.n_attributes
 
     def with_columns_of(self, other: ClassTable) -> ClassTable:
-        """This table with its columns in the order of another, matched by name where both have
-        names; tables that are not described by the same columns are refused."""
+        """This table with its columns in the order of another, which must have the same ones; they
+        are matched by name if both have names."""
         if self.n_attributes != other.n_attributes:
             missing = set(other.attributes or ()) - set(self.attributes or other.attributes or ())
             of_them = [name for name in other.attributes or () if name in missing]
@@ -289,7 +280,7 @@ class ClassTable:
         return ClassTable(self.names, self.vectors[:, columns], other.attributes, other.groups)
 
     def merge(self, other: ClassTable) -> ClassTable:
-        """More classes under the same columns; a class in both must have one description."""
+        """More classes with the same columns; a class in both must have the same description."""
         other = other.with_columns_of(self)
         common = [name for name in other.names.tolist() if name in self]
         for name in common:

@@ -21,10 +21,10 @@ from unseen.errors import InputError, listed
 
 
 def open_dataset(name_or_path: str, split: str | None = None) -> ZeroShotDataset:
-    """A data set by its path or its name, divided by the split of this name if one is given.
+    """A data set by its path or its name, on the named split if one is given.
 
     A path is a folder or a file: a user's own data, or a published data set in its own layout. A
-    name is that of an embedded data set, or of the catalogue, as "CUB vgg_fc7" or "awa1".
+    name is that of an embedded data set, or one of the catalogue such as "CUB vgg_fc7" or "awa1".
     """
     check_exists(name := str(name_or_path))
     known = find_benchmark(name)
@@ -41,27 +41,5 @@ def check_exists(name_or_path: str) -> None:
     """An error if this is neither a path nor the name of a data set; nothing is read."""
     if os.path.exists(name_or_path) or name_or_path in EMBEDDED or find_benchmark(name_or_path):
         return
-    hint = (
-        f"; the data sets that come with unseen are {listed(EMBEDDED)}, and 'unseen datasets' "
-        "lists the published ones that it reads"
-    )
+    hint = f"; {listed(EMBEDDED)} come with unseen, 'unseen datasets' lists published data sets"
     raise InputError(f"{name_or_path} does not exist" + ("" if Path(name_or_path).suffix else hint))
-
-
-__all__ = [
-    "CATALOGUE",
-    "EMBEDDED",
-    "PairDataset",
-    "Split",
-    "ZeroShotDataset",
-    "check_exists",
-    "data_folder",
-    "digit_splits",
-    "examine",
-    "load_digits_zero_shot",
-    "make_pairs",
-    "make_zero_shot",
-    "open_dataset",
-    "read_dataset",
-    "read_rows",
-]

@@ -24,7 +24,7 @@ _MAIN = ("trainval_loc", "test_seen_loc", "test_unseen_loc")
 
 @dataclass(frozen=True)
 class SplitFile:
-    """Names, descriptions (C x d, raw where the file has them raw) and row numbers from 0."""
+    """Names, descriptions (C x d, unscaled if the file has them) and row numbers from 0."""
 
     path: Path
     names: np.ndarray | None
@@ -37,10 +37,10 @@ class SplitFile:
 
 
 def read_att_splits(path: Path) -> SplitFile:
-    """Read a split file; lists that overlap are refused.
+    """Read a split file; lists must not overlap.
 
-    `original_att` is read where it is there, as `att` is scaled to length 1 per class. `train_loc`
-    and `val_loc` are not: in several copies they hold test rows.
+    `original_att` is preferred to `att`, which is scaled to length 1 per class. `train_loc` and
+    `val_loc` are not read: in several copies they hold test rows.
     """
     content = reading.read_mat(path, ["allclasses_names", "att", "original_att", *_MAIN])
     with naming(path):
@@ -60,18 +60,16 @@ def read_att_splits(path: Path) -> SplitFile:
 def _check_lists(rows: Mapping[str, np.ndarray]) -> None:
     for name, numbers in rows.items():
         if np.unique(numbers).size < numbers.size:
-            raise InputError(f"{name} has a row number twice; get the file again")
+            raise InputError(f"{name} repeats a row number; download the file again")
     for first, second in combinations(_MAIN, 2):
         n_common = np.intersect1d(rows[first], rows[second]).size
         if n_common:
-            raise InputError(
-                f"{first} and {second} have {counted(n_common, 'row')} in common: training and "
-                "test rows must not overlap"
-            )
+            common = counted(n_common, "row")
+            raise InputError(f"{first} and {second} must not overlap: they share {common}")
 
 
 def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarray:
-    """-1 in a table that has no other negative number means unknown: the attribute's mean."""
+    """-1 in a table without other negative numbers means unknown; the attribute's mean instead."""
     is_unknown = vectors == -1
     if not is_unknown.any() or (vectors[~is_unknown] < 0).any():
         return vectors
@@ -80,7 +78,7 @@ def fill_unknown(vectors: np.ndarray, where: Path, notes: list[str]) -> np.ndarr
     notes.append(
         f"{where.name}: {counted(int(is_unknown.sum()), 'value')} of "
         f"{counted(int(is_unknown.any(axis=1).sum()), 'class')} unknown (-1), replaced by the mean "
-        "of the attribute over the classes that know it"
+        "of the attribute over the other classes"
     )
     return np.where(is_unknown, means, vectors)
 
@@ -93,20 +91,20 @@ def exact_split(splits: SplitFile, y: np.ndarray, notes: list[str]) -> Split:
     last = max(numbers.max(initial=0) for numbers in splits.rows.values())
     if last >= y.size:
         raise InputError(
-            f"{splits.path}: its row numbers go up to {last + 1}, but the features have {y.size} "
-            "rows; the two files do not belong together"
+            f"{splits.path}: row numbers go up to {last + 1}, but the features have {y.size} rows; "
+            "the two files do not belong together"
         )
     trained, tested, unseen = (np.unique(y[splits.rows[name]]) for name in _MAIN)
     common = np.intersect1d(unseen, np.union1d(trained, tested))
     if common.size:
         raise InputError(
-            f"{splits.path}: class {common[0].item()!r} has rows in test_unseen_loc and among the "
-            "seen ones; labels and lists do not belong together"
+            f"{splits.path}: class {common[0].item()!r} is both seen and in test_unseen_loc; "
+            "labels and lists do not belong together"
         )
     if splits.n_rows != y.size:
         notes.append(
-            f"{splits.path.name} lists {splits.n_rows:,} of {y.size:,} rows; rows of seen classes "
-            "in no list are trained on, those of unseen classes are tested"
+            f"{splits.path.name} lists {splits.n_rows:,} of {y.size:,} rows; the others are used "
+            "for training if their class is seen, else for testing"
         )
     return Split(unseen, splits.rows["test_seen_loc"])
 
@@ -116,9 +114,9 @@ def proposed_split(
 ) -> dict[str, Split]:
     """The proposed split of features that may be in another order than the split file.
 
-    An order of rows fits if the lists, read in it, keep whole classes as unseen. Rows of seen
-    classes are looked up only if an order fits and `same_images` says that images within a class
-    are in the order of the file; otherwise a fifth of each seen class is kept.
+    An order of rows fits if the lists, read in it, keep whole classes unseen. Test rows of seen
+    classes come from the lists if an order fits and `same_images` says that images within a class
+    are in the order of the file; otherwise every fifth row is one.
     """
     splits = data.split_file
     if splits is None:
@@ -127,22 +125,22 @@ def proposed_split(
     name = splits.path.name
     if unseen is None:
         data.notes.append(
-            f"{name}: its row numbers do not tell which classes of the features are unseen, so its "
-            "split is left out; a list of their names, ps_testclasses.txt, would settle it"
+            f"{name} is left out: its row numbers do not tell which classes of the features are "
+            "unseen; a list of their names, ps_testclasses.txt, would settle it"
         )
         return {}
     if order is not None and same_images:
         return {"proposed": Split(unseen, np.sort(order[splits.rows["test_seen_loc"]]))}
     why = "differ in number" if order is None else "are in another order within each class"
     data.notes.append(
-        f"{name}: the images of the features {why}, so test_seen_loc does not hold for them; every "
-        "fifth row of a seen class is kept for testing instead"
+        f"{name}: the images of the features {why}, so test_seen_loc does not apply; every fifth "
+        "row of a seen class is kept for testing instead"
     )
     return {"proposed": Split(unseen, every_fifth(y, unseen))}
 
 
 def _proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
-    """The unseen classes of the proposed split by name, where a list of them is there."""
+    """The names of the unseen classes of the proposed split, if there is a list of them."""
     name = "ps_testclasses.txt"
     return read_names(data.use(name), table, data.notes) if data.has(name) else None
 
@@ -150,7 +148,7 @@ def _proposed_classes(data: Published, table: Spellings) -> np.ndarray | None:
 def _fitting_order(
     splits: SplitFile, y: np.ndarray, beside: np.ndarray | None, notes: list[str]
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The order of rows that the lists count in, and the unseen classes; None what is not known."""
+    """The order of rows that the lists refer to, and the unseen classes; None if not known."""
     as_stored, by_name = np.arange(y.size), np.argsort(y, kind="stable")
     found = [(order, _unseen_in_order(splits, y, order)) for order in (as_stored, by_name)]
     fits = [(order, set(unseen.tolist())) for order, unseen in found if unseen is not None]
@@ -161,18 +159,15 @@ def _fitting_order(
         odd = sorted(fits[0][1] ^ wanted)
         fits = [(order, unseen) for order, unseen in fits if unseen == wanted]
         if not fits:
-            raise InputError(
-                f"{splits.path}: its lists and the list of test classes beside it differ in "
-                f"{listed(odd)}"
-            )
-    # Classes of one size fit in any order of classes, so two answers are no answer.
+            raise InputError(f"{splits.path} and ps_testclasses.txt differ in {listed(odd)}")
+    # Classes of equal size fit in any order of classes, so two answers are no answer.
     if fits[0][1] != fits[-1][1]:
         return None, None
     order = fits[0][0]
     if order is by_name:
         notes.append(
-            f"{splits.path.name} numbers images in alphabetical order of class, the features are "
-            "in another: mapped by place within the class"
+            f"{splits.path.name} numbers images in alphabetical order of class, unlike the "
+            "features: mapped by position within the class"
         )
     return order, np.array(sorted(fits[0][1]), dtype=str)
 
@@ -187,7 +182,7 @@ def _unseen_in_order(splits: SplitFile, y: np.ndarray, order: np.ndarray) -> np.
 
 
 def every_fifth(y: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-    """Every fifth row of each seen class: a partition that depends on nothing else."""
+    """Every fifth row of each seen class: a choice that depends on nothing else."""
     order = np.argsort(y, kind="stable")
     _, starts, counts = np.unique(y[order], return_index=True, return_counts=True)
     place = np.arange(y.size) - np.repeat(starts, counts)

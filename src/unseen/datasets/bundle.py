@@ -1,4 +1,4 @@
-"""A bundle: one .npz file with rows, class table and splits, as AWA35 comes."""
+"""A bundle: one .npz file with rows, class table and splits, such as AWA35."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from unseen.datasets.att_splits import fill_unknown
 from unseen.datasets.class_names import Spellings, label_names, names_in_paths
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
-from unseen.errors import InputError, counted, listed, naming
+from unseen.errors import InputError, listed, naming
 from unseen.files import reading
 
 _TABLES = ("attributes_continuous", "attributes_binary")
 _UNSEEN = "unseen_"
-# The split that a bundle opens with must not hang on the order in which its arrays were stored.
+# The first split must not depend on the order in which the arrays were stored.
 _FIRST_SPLITS = ("SS", "PS")
 
 
 def is_bundle(path: Path) -> bool:
-    """Does a file have the class names of a bundle, and descriptions or splits beside them?"""
+    """Does a file have the class names of a bundle, and descriptions or splits?"""
     if path.suffix != ".npz" or not path.is_file():
         return False
     names = reading.known_arrays(path)
-    if "classes" not in names or "class_names" in names:  # the latter are a user's own archive
+    if "classes" not in names or "class_names" in names:  # the latter is a user's own data set
         return False
     return any(name.startswith(("attributes_", _UNSEEN)) for name in names)
 
@@ -36,15 +36,15 @@ def find_bundle(folder: Path) -> Path:
     found = [path for path in sorted(folder.glob("*.npz")) if is_bundle(path)]
     if len(found) != 1:
         names = listed(path.name for path in found) or "none"
-        raise InputError(f"{folder} has the bundles {names}: give the path of the one to open")
+        raise InputError(f"bundles in {folder}: {names}; give the path of the one to open")
     return found[0]
 
 
 def read_bundle(data: Published) -> ZeroShotDataset:
-    """Read a bundle, on its split SS if it has one, else on the first that it has.
+    """Read a bundle, on its split SS if it has one, else on its first.
 
-    The folder holds the bundle, with its pictures in `thumbs` or `images`. Where there is no
-    continuous class table, the binary one is read. Classes are numbered from 0.
+    Pictures are in the folder `thumbs` or `images` beside it. The class table is the continuous one
+    if there is one, else the binary one. Classes are numbered from 0.
     """
     path, labels = data.features, data.rows.labels
     others = reading.array_names(path) - {"features"}
@@ -61,26 +61,19 @@ def read_bundle(data: Published) -> ZeroShotDataset:
 
 
 def _strings(arrays: dict[str, np.ndarray], name: str, size: int) -> Any:
-    """A list of so many strings; None if there is none."""
+    """A list of `size` strings; None if there is none."""
     strings = arrays.get(name)
-    if strings is None:
-        return None
-    if strings.ndim != 1 or strings.dtype.kind != "U":
-        raise InputError(
-            f"{name} must be a list of strings, not {strings.dtype} of shape {strings.shape}"
-        )
-    if strings.size != size:
-        raise InputError(f"{name} has {counted(strings.size, 'string')}, {size:,} are expected")
+    if strings is not None and (strings.shape != (size,) or strings.dtype.kind != "U"):
+        shape = "x".join(map(str, strings.shape))
+        raise InputError(f"{name} must be a list of {size:,} strings, not {shape} {strings.dtype}")
     return strings
 
 
 def _table(arrays: dict[str, np.ndarray], data: Published) -> ClassTable:
     vectors = reading.pick(arrays, _TABLES, data.features, "class table")
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub":
-        raise InputError(
-            f"the class table must be numbers, one row per class, not {vectors.dtype} of shape "
-            f"{vectors.shape}"
-        )
+        kind = f"{vectors.dtype} of shape {vectors.shape}"
+        raise InputError(f"the class table must be numbers, one row per class, not {kind}")
     names = _strings(arrays, "classes", vectors.shape[0])
     vectors = fill_unknown(vectors, data.features, data.notes)
     return ClassTable(names, vectors, _strings(arrays, "predicates", vectors.shape[1]))
@@ -96,8 +89,8 @@ def _splits(
         unseen = np.unique(label_names(arrays[_UNSEEN + name], names, path, _UNSEEN + name, 0))
         if not unseen.size or np.setdiff1d(y, unseen).size < 2:
             raise InputError(
-                f"{_UNSEEN}{name} must keep one class or more as unseen and leave two with rows to "
-                f"train on; it has {unseen.size} of {names.size} classes"
+                f"{_UNSEEN}{name} must name at least one class and leave two with rows to train "
+                f"on; it has {unseen.size} of {names.size} classes"
             )
         splits[name] = Split(unseen)
     return splits
@@ -112,6 +105,6 @@ def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings) -> None:
         row = int(odd[0])
         raise InputError(
             f"row {row} (counted from 0) is labelled {y[row].item()!r}, but its image "
-            f"{images[row]} lies in the folder of {named[row].item()!r}; labels and files do not "
+            f"{images[row]} is in the folder of {named[row].item()!r}; labels and files do not "
             "belong together"
         )

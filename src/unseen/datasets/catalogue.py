@@ -1,4 +1,4 @@
-"""The benchmark data sets by name: what the paper says of them, where they are, how to get them."""
+"""The benchmark data sets by name: what the paper says about them, and where to get them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class PaperRow(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """A data set known by name: what it is, its line in the paper, and its home page.
+    """A data set known by name: what it is, its home page if it has one, its line in the paper.
 
     `folders` are names its folder may have; `variants` are feature files without their suffix,
-    empty for whatever features the folder has. `home` is empty for one that has no page.
+    or empty for whatever features the folder has.
     """
 
     name: str
@@ -98,7 +98,7 @@ CATALOGUE = (
 
 
 class Entry(NamedTuple):
-    """One data set with one kind of features, and where it lies, if it does."""
+    """One data set with one kind of features, and its path if it is on this machine."""
 
     name: str
     benchmark: Benchmark
@@ -106,8 +106,7 @@ class Entry(NamedTuple):
 
 
 def data_folder() -> Path:
-    """The folder of benchmark data: the one that UNSEEN_DATA names, else ~/.cache/unseen, which
-    need not exist."""
+    """The folder of benchmark data: UNSEEN_DATA, else ~/.cache/unseen, which need not exist."""
     given = os.environ.get("UNSEEN_DATA")
     if not given:
         return Path.home() / ".cache" / "unseen"
@@ -118,7 +117,7 @@ def data_folder() -> Path:
 
 
 def entries() -> Iterator[Entry]:
-    """All data sets of the catalogue with the features that are known to go with them."""
+    """All data sets of the catalogue, one entry for each kind of features."""
     for benchmark in CATALOGUE:
         for variant in benchmark.variants:
             name = f"{benchmark.name} {variant}".strip()
@@ -126,7 +125,7 @@ def entries() -> Iterator[Entry]:
 
 
 def find_benchmark(name: str) -> tuple[Benchmark, str] | None:
-    """The data set of a name, as "CUB vgg_fc7", "cub/efflite0" or "AWA1", and its features."""
+    """The data set and the features that a name such as "CUB vgg_fc7" or "cub/efflite0" means."""
     first, _, variant = re.sub(r"[\s/]+", " ", name.strip()).partition(" ")
     known = (b for b in CATALOGUE if b.name.casefold() == first.casefold())
     return next(((benchmark, variant) for benchmark in known), None)
@@ -138,16 +137,15 @@ def open_benchmark(benchmark: Benchmark, variant: str) -> ZeroShotDataset:
     if path is None:
         file = f" with {variant}.npz, .npy or .mat in it" if variant else ""
         raise InputError(
-            f"data set {f'{benchmark.name} {variant}'.strip()!r} ({benchmark.what}) cannot be "
-            f"opened: it is not below {data_folder()}; put it into a folder "
-            f"{benchmark.folders[0]}{file} there, or set UNSEEN_DATA to the folder that holds it; "
-            "'unseen datasets' says where to get it"
+            f"data set {f'{benchmark.name} {variant}'.strip()!r} ({benchmark.what}) is not below "
+            f"{data_folder()}; put it into a folder {benchmark.folders[0]}{file} there, or set "
+            "UNSEEN_DATA to the folder that holds it; 'unseen datasets' says where to get it"
         )
     return read_layout(path, _layout(path))
 
 
 def feature_file(path: Path) -> Path:
-    """The features of the data set in a folder or file that was found; they are not read."""
+    """The feature file of a data set that was found; its arrays are not read."""
     file = _layout(path).find(path) if path.is_dir() else path
     _check_archive(file)
     return file
@@ -171,7 +169,7 @@ def _layout(path: Path) -> Layout:
 
 
 def _check_archive(file: Path) -> None:
-    """A file that is broken says so; its arrays are not read."""
+    """An error if an archive is broken; its arrays are not read."""
     if file.suffix in (".npz", ".mat"):
         reading.array_names(file)
 

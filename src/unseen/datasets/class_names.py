@@ -22,13 +22,13 @@ def canonical(name: str) -> str:
 
 
 class Spellings:
-    """The names of a class table, found under any spelling that tells them apart."""
+    """The names of a class table, found under any unambiguous spelling."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = [str(name) for name in names]
         self._exact = set(self.names)
         forms = [canonical(name) for name in self.names]
-        # Names that differ in signs or capitals alone are met by their exact spelling only.
+        # Names that differ only in signs or capitals need their exact spelling.
         self._by_form = {
             form: name
             for form, name in zip(forms, self.names, strict=True)
@@ -36,7 +36,7 @@ class Spellings:
         }
 
     def find(self, name: str) -> str | None:
-        """The table's spelling of a name, or None if the table does not have it."""
+        """The table's spelling of a name, or None."""
         return name if name in self._exact else self._by_form.get(canonical(name))
 
     def match(self, names: Iterable[str], where: Path, notes: list[str]) -> np.ndarray:
@@ -53,14 +53,14 @@ class Spellings:
         if respelled:
             name, known = respelled[0]
             notes.append(
-                f"{where.name} spells {len(respelled)} class names differently, as {name!r} for "
-                f"{known!r}: matched without regard to numbers, signs and capitals"
+                f"{where.name} spells {len(respelled)} class names differently, such as {name!r} "
+                f"for {known!r}: matched without regard to numbers, signs and capitals"
             )
         return np.array(found, dtype=str)
 
 
 def read_numbered(path: Path) -> np.ndarray:
-    """Names from lines "number name", in the order of the numbers 1, 2, ..., not of the lines."""
+    """Names from lines "number name", in the order of the numbers 1, 2, ..."""
     found: dict[int, str] = {}
     for place, line in enumerate(reading.read_lines(path), start=1):
         number, _, name = line.replace("\t", " ").partition(" ")
@@ -81,9 +81,9 @@ def read_names(path: Path, table: Spellings, notes: list[str]) -> np.ndarray:
 
 
 def names_in_paths(paths: np.ndarray, table: Spellings) -> np.ndarray:
-    """The class that the folder of each image names, empty where it names none.
+    """The class that the folder of each image names, or an empty string.
 
-    A class may span folders, as `temple/south_asia` does, so the longest end that is a name counts.
+    A name may span folders, as `temple/south_asia` does, so the longest ending that is one counts.
     """
     folders = [str(path).replace("\\", "/").rpartition("/")[0] for path in paths]
     found = {folder: _class_of(folder, table) for folder in set(folders)}
@@ -102,9 +102,9 @@ def _class_of(folder: str, table: Spellings) -> str:
 def label_names(
     labels: Any, names: np.ndarray, where: Path, what: str = "labels", first: int = 1
 ) -> np.ndarray:
-    """The names that numbers stand for, number `first` being the first name."""
+    """The names that numbers stand for; `first` is the number of the first name."""
     if labels is None:
-        raise InputError(f"{where} has no labels: numbers of classes, from {first} on, are needed")
+        raise InputError(f"{where} has no labels: class numbers counted from {first} are needed")
     with naming(where):
         numbers = whole_numbers(labels, what, first)
     last = names.size + first - 1
@@ -128,8 +128,8 @@ def settle_labels(
 ) -> np.ndarray:
     """The class name of each row of a feature file whose labels are numbers.
 
-    Image paths decide where they name classes, then `listed` (the names of classes.txt), and only
-    then the order of the class table, which public files do not always keep to.
+    Image paths decide if they name classes, then `listed` (the names of classes.txt), and last the
+    order of the class table, which public files do not always follow.
     """
     columns = np.array(spellings.names)
     order, source = (columns, "allclasses_names") if listed is None else (listed, "classes.txt")
@@ -145,28 +145,25 @@ def settle_labels(
     odd = next((k for k, name in shown.items() if order[k - 1] != name), None)
     if odd is not None:
         raise InputError(
-            f"{where}: images of label {odd} lie in the folder of {shown[odd]!r}, but number {odd} "
+            f"{where}: images of label {odd} are in the folder of {shown[odd]!r}, but number {odd} "
             f"of {source} is {order[odd - 1].item()!r}; the files do not belong together"
         )
     if listed is not None:
         note_order(columns, listed, source, notes)
     elif shown:
         notes.append(
-            f"image paths name the class of {len(shown)} of {n_labels} labels, all as {source} "
-            "does; the others are taken in its order"
+            f"image paths name the classes of {len(shown)} of {n_labels} labels, as {source} does; "
+            "the others follow its order"
         )
     else:
-        notes.append(
-            "no image path or class list names the class of a row: label k is taken for the k-th "
-            "column of att"
-        )
+        notes.append("no image path or class list names classes: label k is column k of att")
     return by_number
 
 
 def _label_to_name(
     labels: np.ndarray, images: np.ndarray | None, spellings: Spellings, where: Path
 ) -> dict[int, str]:
-    """What the image paths say of each label; nothing if they do not tell classes apart."""
+    """The class that image paths give each label; empty if they do not tell classes apart."""
     if images is None:
         return {}
     if images.size != labels.size:
@@ -180,15 +177,14 @@ def _label_to_name(
     for (label, name), (other_label, other) in combinations(pairs, 2):
         if label == other_label or name == other:
             raise InputError(
-                f"{where}: label {label} has images in the folder of {name!r}, and label "
-                f"{other_label} in that of {other!r}; labels and image paths are not in the same "
-                "order"
+                f"{where}: label {label} has images in the folder of {name!r}, label {other_label} "
+                f"in that of {other!r}; labels and image paths are in different orders"
             )
     return dict(pairs)
 
 
 def note_order(columns: np.ndarray, order: np.ndarray, source: str, notes: list[str]) -> None:
-    """Note where label numbers do not follow the columns of the class table."""
+    """Note if label numbers do not follow the columns of the class table."""
     differ = np.flatnonzero(columns != order)
     if differ.size:
         k = int(differ[0])

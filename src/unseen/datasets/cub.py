@@ -15,7 +15,7 @@ from unseen.datasets.feature_file import read_matrix, read_numbers
 from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError
 
-# Feature files in circulation whose images are in another order within each class.
+# Feature files in circulation that order the images within each class differently.
 _OTHER_ORDER = ("vgg_fc7",)
 
 
@@ -44,8 +44,8 @@ def read_cub(data: Published) -> ZeroShotDataset:
         pictures = next((paths for paths in found if paths is not None), None)
     else:
         data.notes.append(
-            f"{data.features.name} has its images in another order than images.txt within each "
-            "class: it has no image paths, and must not be joined with other files image by image"
+            f"{data.features.name} orders the images within each class differently than images.txt:"
+            " it has no image paths, and must not be joined with other files image by image"
         )
     splits = proposed_split(data, spellings, y, same_images)
     return data.dataset(f"CUB {data.features.stem}", y, table, splits, pictures)
@@ -68,10 +68,8 @@ def _labels(data: Published, text: str, names: np.ndarray) -> np.ndarray:
     path = data.use(f"{text}image_class_labels.txt")
     labels, given = read_numbers(path), data.rows.labels
     if given is not None and not np.array_equal(np.ravel(given), labels):
-        raise InputError(
-            f"{data.features}: its labels are not those of {path.name}; rows must be in the order "
-            "of images.txt"
-        )
+        why = f"its labels are not those of {path.name}; rows must be in the order of images.txt"
+        raise InputError(f"{data.features}: {why}")
     return class_names.label_names(labels, names, path)
 
 
@@ -81,8 +79,5 @@ def _check_images(images: np.ndarray, y: np.ndarray, table: Spellings, where: Pa
         raise InputError(f"{where} has {images.size} images for {y.size} labels")
     odd = np.flatnonzero(class_names.names_in_paths(images, table) != y)
     if odd.size:
-        row = int(odd[0])
-        raise InputError(
-            f"{where}: image {row + 1}, {images[row]}, does not lie in the folder of its class "
-            f"{y[row].item()!r}"
-        )
+        image, name = images[odd[0]], y[odd[0]].item()
+        raise InputError(f"{where}: image {odd[0] + 1}, {image}, is not in the folder of {name!r}")

@@ -29,11 +29,10 @@ class ZeroShotDataset:
 
     Rows of unseen classes are for testing only. `test_rows` are rows of seen classes that are kept
     out of training too, for the generalised setting. `images` (N x height x width, grey) or
-    `image_paths` go with the rows and are for display alone. `feature_names` are the names of the
-    columns of X, if its file has any. `notes` say where the data come from and what was noticed
-    while reading them. `splits` are the divisions that come with the data and `split` is the name
-    of the one in use, empty if it is none of them. `sources` maps each file that was read, by its
-    path inside the folder of the data set, to its SHA-256.
+    `image_paths` belong to the rows and are for display only. `feature_names` names the columns of
+    X, if its file does. `notes` says where the data come from and what was noticed while reading
+    them. `splits` are the splits that come with the data, `split` is the name of the one in use or
+    empty. `sources` maps each file that was read, by its path inside the folder, to its SHA-256.
     """
 
     name: str
@@ -58,15 +57,13 @@ class ZeroShotDataset:
         object.__setattr__(self, "unseen", unseen if unseen.size else self.classes.names[:0])
         test_rows = np.ravel(self.test_rows)
         if test_rows.size and test_rows.dtype.kind not in "iu":
-            kind = test_rows.dtype
-            raise InputError(f"test rows must be whole row numbers counted from 0, not {kind}")
+            raise InputError(f"test rows must be row numbers counted from 0, not {test_rows.dtype}")
         object.__setattr__(self, "test_rows", test_rows.astype(np.intp))
         check_features(X)
         if X.shape[0] != labels.size:
-            extra = labels.size == X.shape[0] + 1
-            hint = f"; is the first of them, {str(labels[0])!r}, a header?" if extra else ""
-            if labels.size == X.shape[0] - 1:
-                hint = "; if they are a table, is its first line a header?"
+            more = labels.size - X.shape[0]
+            first = f"; is the first label, {str(labels[0])!r}, a header?"
+            hint = {1: first, -1: "; was the first label taken for a header?"}.get(more, "")
             raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels{hint}")
         check_finite(X, self.feature_names)
         self._check_split()
@@ -83,11 +80,10 @@ class ZeroShotDataset:
         if self.seen.size < 2:
             only = f"only {listed(self.seen.tolist())} has" if self.seen.size else "no class has"
             raise InputError(f"{only} rows to train on: at least two classes are needed")
-        untrained = np.setdiff1d(self.y[self.seen_test_rows], self.seen)
-        if untrained.size:
+        if untrained := np.setdiff1d(self.y[self.seen_test_rows], self.seen).tolist():
             raise InputError(
-                f"all rows of {listed(untrained.tolist())} are kept for testing: name such classes "
-                "as unseen, or leave some of their rows for training"
+                f"all rows of {listed(untrained)} are kept for testing: leave some for training "
+                "or call the class unseen"
             )
 
     @property
@@ -117,28 +113,21 @@ class ZeroShotDataset:
         return replace(self, unseen=as_names(unseen, "unseen classes"), split="")
 
     def with_split(self, name: str) -> ZeroShotDataset:
-        """The same data divided by another of the splits that come with them."""
+        """The same data under another of the splits that come with them."""
         if name not in self.splits:
-            known = f"it has {listed(self.splits)}" if self.splits else "it comes with no named one"
-            raise InputError(
-                f"data set {self.name!r} has no split {name!r}{nearest(name, self.splits)}; {known}"
-            )
+            known = f"it has {listed(self.splits)}" if self.splits else "it has no named split"
+            hint = nearest(name, self.splits)
+            raise InputError(f"data set {self.name!r} has no split {name!r}{hint}; {known}")
         unseen, test_rows = self.splits[name]
         return replace(self, unseen=unseen, test_rows=test_rows, split=name)
 
     def with_columns(self, names: tuple[str, ...] | None) -> ZeroShotDataset:
-        """The same data with the feature columns of these names, in their order.
-
-        Where the data set or the caller has no names the columns stay as they are.
-        """
+        """The same data with these feature columns, in this order, if both sides have names."""
         X = in_order(self.X, self.feature_names, names, f"data set {self.name!r}")
         return self if X is self.X else replace(self, X=X, feature_names=names)
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and labels to train on.
-
-        Rows of a mapped file that follow each other stay on the disk, all others are copied.
-        """
+        """Rows and labels to train on; consecutive rows of a memory-mapped file are not copied."""
         rows = self.train_rows
         follow = rows.size > 0 and rows[-1] - rows[0] + 1 == rows.size
         if follow and isinstance(self.X, np.memmap):
@@ -150,8 +139,8 @@ class ZeroShotDataset:
         rows = self.unseen_rows
         if rows.size == 0:
             raise InputError(
-                f"data set {self.name!r} has no rows of unseen classes to test on; name classes "
-                "with rows to keep out of training, one per line, in unseen.txt"
+                f"data set {self.name!r} has no rows of unseen classes to test on; list classes to "
+                "keep out of training in unseen.txt, one per line"
             )
         return self.X[rows], self.y[rows]
 
@@ -173,7 +162,7 @@ class ZeroShotDataset:
 def in_order(
     X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: Any
 ) -> np.ndarray:
-    """Columns in the order of training, by name if both sides have names."""
+    """Columns in the order of training, matched by name if both sides have names."""
     if names is None or wanted is None or names == wanted:
         return X
     places = {name: place for place, name in enumerate(names)}
@@ -187,7 +176,7 @@ def in_order(
 
 
 def check_features(X: np.ndarray) -> None:
-    """An error if X is not a table of numbers with rows and columns; its cells are not read."""
+    """An error if X is not a table of numbers; its cells are not read."""
     if X.ndim != 2:
         raise InputError(f"features must be a table of rows and columns, not of shape {X.shape}")
     if X.shape[0] == 0 or X.shape[1] == 0:
@@ -204,9 +193,8 @@ def check_finite(X: np.ndarray, columns: tuple[str, ...] | None = None) -> None:
         finite = np.isfinite(X[rows])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
-            where = f"row {rows.start + row}, column {column} (both counted from 0)"
-            if columns is not None:
-                where = f"row {rows.start + row} (counted from 0), column {columns[column]!r}"
+            where = column if columns is None else repr(columns[column])
             raise InputError(
-                f"the features are NaN or infinite at {where}; fill or drop such rows first"
+                f"the features are NaN or infinite in row {rows.start + row}, column {where} "
+                "(counted from 0); fill or drop such rows first"
             )

@@ -1,5 +1,5 @@
 """Data sets that come with the library: handwritten digits described by the segments of a display,
-and synthetic problems with a known cause, factors that classes and rows, or pairs, share.
+and synthetic problems driven by shared factors.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def load_digits_zero_shot(unseen: Iterable[str] = ("one", "two", "five")) -> Zer
 
     Parameters
     ----------
-    unseen : the digits, by name, that take no part in training; `digit_splits` lists all triples.
-        The default are the three whose codes differ most from each other.
+    unseen : names of digits to keep out of training; `digit_splits` lists all triples. By default
+        the three whose codes differ most.
     """
     from sklearn.datasets import load_digits
 
@@ -91,8 +91,8 @@ def make_zero_shot(
         s_c = A f_c + τ ε                    the line of class c in the class table
         x   = P (f_c + σ ε') + σ ε''         a row of the class
 
-    with Gaussian factors f, noise ε, A and P. Each class has a random stream of its own and its
-    rows draw from it in turn, so more rows per class leave the first ones as they are.
+    with Gaussian factors f, noise ε, A and P. Each class has its own random stream, so more rows
+    per class leave the first ones as they are.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def make_zero_shot(
     _check_sizes(0, n_unseen=n_unseen)
     n_classes = n_seen + n_unseen
     shared = np.random.default_rng(random_state)
-    # The first line belongs to no class; it keeps the data of a seed what they have always been.
+    # The first line belongs to no class; without it the data of a seed would change.
     factors = shared.standard_normal((1 + n_classes, n_factors))[1:]
     A = shared.standard_normal((n_factors, n_attributes)) / np.sqrt(n_factors)
     P = shared.standard_normal((n_factors, n_features)) / np.sqrt(n_factors)
@@ -131,7 +131,7 @@ def make_zero_shot(
 class PairDataset:
     """Sources S (C x d_s), targets X (N x d_t) and labels Y (N x C) of +1, -1 and 0 = unknown.
 
-    `probabilities(S, X)` is what nobody can know of real data: the true p(+1 | x_s, x_t).
+    `probabilities(S, X)` is what nobody can know about real data: the true p(+1 | x_s, x_t).
     """
 
     S: np.ndarray
@@ -143,7 +143,7 @@ class PairDataset:
     def probabilities(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
         """p(+1 | x_s, x_t) = σ(x_s' G x_t + c) of all pairs, N' x C'.
 
-        No score ranks pairs better than this one, so its measures are the ceiling of all methods.
+        No score ranks pairs better, so its measures are the ceiling of all methods.
         """
         return expit(X @ (S @ self.link).T + self.offset)
 
@@ -161,17 +161,17 @@ def make_pairs(
     noise: float = 0.7,
     random_state: int = 0,
 ) -> PairDataset:
-    """Sources and targets that match by chance, the more so the better their factors agree.
+    """Sources and targets that match by chance, more likely the better their factors agree.
 
         x_s = A'f + σ ε,  x_t = P'g + σ ε'         ε ⊥ A, ε' ⊥ P
         p(y = +1) = σ(α f'M g / std + c)
 
-    with Gaussian f, g, M, ε and ε', and orthonormal A and P. The noise lies across the factors, so
-    the vectors tell all there is to know of p, to anyone who finds where to look.
+    with Gaussian f, g, M, ε and ε', and orthonormal A and P. The noise is orthogonal to the
+    factors, so the vectors determine p.
 
     Parameters
     ----------
-    sharpness : α; the larger, the less chance there is in the labels.
+    sharpness : α; the larger, the less random the labels.
     positives : share of pairs that match, which sets c.
     known : share of pairs whose label is given; the others are 0.
     noise : σ.

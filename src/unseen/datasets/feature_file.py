@@ -18,7 +18,7 @@ AWA2_FEATURES = "Features/ResNet101/AwA2-features.txt"
 
 
 class FeatureRows(NamedTuple):
-    """Features (N x d), labels and image paths as their file has them."""
+    """Features (N x d), labels and image paths as they are in their file."""
 
     X: np.ndarray
     labels: Any = None
@@ -26,20 +26,16 @@ class FeatureRows(NamedTuple):
 
 
 def find_features(folder: Path) -> Path:
-    """The one file of a folder that holds features; labels and class tables are passed over."""
+    """The one file of a folder that holds features rather than labels or class tables."""
     found = [p for p in sorted(folder.iterdir()) if p.suffix in SUFFIXES and _holds_features(p)]
     if (folder / AWA2_FEATURES).exists():
         found.append(folder / AWA2_FEATURES)
     if len(found) > 1:
-        raise InputError(
-            f"{folder} has features in {listed(p.name for p in found)}: give the path of the one "
-            "to open"
-        )
+        names = listed(p.name for p in found)
+        raise InputError(f"{folder} has features in {names}: give the path of the one to open")
     if not found:
-        raise InputError(
-            f"{folder} has no features: put res101.mat there, or features.npz (.npy, .mat) with "
-            "one row per image"
-        )
+        kinds = "res101.mat, or features.npz (.npy, .mat) with one row per image"
+        raise InputError(f"{folder} has no features: put {kinds}, there")
     return found[0]
 
 
@@ -53,7 +49,7 @@ def _holds_features(path: Path) -> bool:
 
 
 def read_feature_file(path: Path, sources: reading.Sources) -> FeatureRows:
-    """Features from a .npz, .npy, .mat or .txt file, float16 as float32, and what it has beside."""
+    """The content of a .npz, .npy, .mat or .txt file, float16 as float32."""
     sources.use_path(path)
     readers = {".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".txt": _read_awa2}
     if path.suffix not in readers:
@@ -63,7 +59,7 @@ def read_feature_file(path: Path, sources: reading.Sources) -> FeatureRows:
 
 
 def read_arrays(path: Path) -> FeatureRows:
-    """What a .npz or .mat file has of features, labels and image paths."""
+    """The features, labels and image paths of a .npz or .mat file."""
     read = reading.read_mat if path.suffix == ".mat" else reading.read_npz
     arrays = read(path, [*FEATURE_ARRAYS, *LABEL_ARRAYS, *_IMAGES])
     X = np.asarray(reading.pick(arrays, FEATURE_ARRAYS, path, "features"))
@@ -77,23 +73,21 @@ def _read_npz(path: Path, sources: reading.Sources) -> FeatureRows:
     mean = reading.read_npz(path, ["mean_projected"]).get("mean_projected")
     if mean is None:
         return rows
-    # Stored centred; the mean goes back on, so that the rows are as they were measured.
+    # Stored centred; adding the mean gives the rows as they were measured.
     X = rows.X.astype(np.float32)
     X += np.ravel(mean).astype(np.float32)
     return rows._replace(X=X)
 
 
 def _read_mat(path: Path, sources: reading.Sources) -> FeatureRows:
-    """MATLAB stores d x N by columns, which is N x d by rows: the transpose is no copy."""
+    """d x N in MATLAB's order of columns is N x d in that of rows: the transpose is no copy."""
     rows = read_arrays(path)
     X, labels = rows.X, rows.labels
     if X.ndim == 2 and (labels is None or X.shape[1] == np.size(labels)):
         X = X.T
     if labels is not None and X.shape[0] != np.size(labels):
-        raise InputError(
-            f"{path}: features of shape {X.shape[0]} x {X.shape[-1]} for {np.size(labels)} labels; "
-            "one column per image is expected"
-        )
+        shape = f"{X.shape[0]} x {X.shape[-1]} features for {np.size(labels)} labels"
+        raise InputError(f"{path}: {shape}; one column per image is expected")
     return rows._replace(X=X)
 
 
@@ -107,7 +101,7 @@ def _read_npy(path: Path, sources: reading.Sources) -> FeatureRows:
 
 
 def _read_awa2(path: Path, sources: reading.Sources) -> FeatureRows:
-    """A line of numbers per image, with the labels and the file names in two more files."""
+    """One line of numbers per image; labels and file names are in two more files."""
     stem = path.name.removesuffix("features.txt")
     labels = read_numbers(sources.use_path(path.with_name(f"{stem}labels.txt")))
     images = path.with_name(f"{stem}filenames.txt")
@@ -119,22 +113,20 @@ def _read_awa2(path: Path, sources: reading.Sources) -> FeatureRows:
 
 
 def whole_numbers(values: Any, what: str, first: int = 1) -> np.ndarray:
-    """Label or row numbers counted from `first`, often stored as floating point, as integers."""
+    """Label or row numbers counted from `first`, as integers; many files store them as floats."""
     values = np.ravel(np.asarray(values))
     is_number = values.dtype.kind in "iuf" and np.all(np.isfinite(values))
     if not is_number or not np.all(values == np.round(values)):
         raise InputError(f"{what} must be whole numbers counted from {first}")
     if values.size and values.min() < first:
         place = int(values.argmin())
-        raise InputError(
-            f"{what} must be counted from {first}, but there is {values[place]:g} at place {place} "
-            "(counted from 0)"
-        )
+        odd = f"{values[place]:g} at place {place} (counted from 0)"
+        raise InputError(f"{what} must be counted from {first}, but there is {odd}")
     return values.astype(np.int64)
 
 
 def read_numbers(path: Path) -> np.ndarray:
-    """Whole numbers from a text file, one per line; of two on a line the second is meant."""
+    """Whole numbers from a text file: the last, or only, one of each line."""
     values = read_matrix(path)
     with naming(path):
         return whole_numbers(values[:, -1], "numbers")
@@ -143,13 +135,11 @@ def read_numbers(path: Path) -> np.ndarray:
 def read_matrix(
     path: Path, n_lines: int | None = None, of: str = "classes", dtype: type = np.float64
 ) -> np.ndarray:
-    """A table of numbers separated by space, with one line for each of `n_lines` classes, say."""
+    """Numbers separated by spaces, with one line for each of `n_lines` classes, say."""
     try:
         matrix = np.loadtxt(path, dtype, ndmin=2, encoding="utf-8-sig")
     except ValueError as error:
-        raise InputError(
-            f"{path} is not a table of numbers; it may be truncated ({error})"
-        ) from error
+        raise InputError(f"{path} is not a table of numbers ({error})") from error
     if n_lines is not None and matrix.shape[0] != n_lines:
         raise InputError(f"{path} has {matrix.shape[0]} lines for {n_lines} {of}")
     return matrix

@@ -1,4 +1,4 @@
-"""A user's own data: one folder, or one .npz file, a data set. docs/own-data.md is its manual."""
+"""A user's own data: a folder or a .npz file is a data set. docs/own-data.md is the manual."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
-# Rows from which the units of columns are seen, and how much larger one may be than is usual.
+# Rows that show the units of columns, and how much more than is usual one of them may vary.
 _LOOKED_AT = 1000
 _DROWNS = 100.0
 
 
 @dataclass
 class Findings:
-    """What `examine` saw: what is there, what is odd, and what makes the data unusable."""
+    """What `examine` found: what is there, what is odd, and what makes the data unusable."""
 
     found: list[str] = field(default_factory=list)
     odd: list[str] = field(default_factory=list)
@@ -46,13 +46,13 @@ class Findings:
     dataset: ZeroShotDataset | None = None
 
     def add(self, dataset: ZeroShotDataset) -> None:
-        """A data set that was read whole: where it comes from was found, other notes are odd."""
+        """A data set that could be read: its first note says where it comes from."""
         self.dataset = dataset
         self.found += dataset.notes[:1]
         self.odd += dataset.notes[1:]
 
     def attempt(self, path: Path, step: Callable[[], Any]) -> Any:
-        """What a step gives, None if something is wrong; others may follow."""
+        """The result of a step, or None if something is wrong, which is noted."""
         try:
             with naming(path):
                 return step()
@@ -63,9 +63,8 @@ class Findings:
 def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
     """Read a data set from a folder or a file, or say in one sentence what is wrong.
 
-    Folders of published data sets are known by their files, a user's own are read as
-    docs/own-data.md says. A data set without unseen classes is read all the same: classes can be
-    revealed later.
+    Published data sets are recognised by their files; docs/own-data.md describes a user's own. A
+    data set need not have unseen classes: they can be revealed later.
     """
     findings = examine(path)
     if findings.dataset is None:
@@ -76,7 +75,7 @@ def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
 
 
 def examine(path: str | os.PathLike[str]) -> Findings:
-    """Read all that can be read of a data set, and note everything that is wrong with it."""
+    """Read as much of a data set as can be read, and note everything that is wrong with it."""
     path, findings = existing(path), Findings()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
@@ -91,15 +90,12 @@ def examine(path: str | os.PathLike[str]) -> Findings:
 
 
 def _oddities(data: ZeroShotDataset) -> list[str]:
-    """What does not stop work with a data set, but its user will want to know."""
+    """What its user will want to know about a data set that can be used."""
     odd = []
     if data.unseen.size and data.unseen_rows.size == 0:
         odd.append("no rows of unseen classes: the data can train a model but not evaluate it")
     if data.unseen.size == 1:
-        odd.append(
-            "only one unseen class: every prediction among it alone is right, so accuracy says "
-            "nothing"
-        )
+        odd.append("only one unseen class: every prediction is right, so accuracy says nothing")
     odd += _scales(data)
     vectors, counts = np.unique(data.classes.vectors, axis=0, return_counts=True)
     if len(vectors) < data.classes.n_classes:
@@ -108,15 +104,15 @@ def _oddities(data: ZeroShotDataset) -> list[str]:
         odd.append(f"{listed(twins.tolist())} have the same description and cannot be told apart")
     if data.unseen.size == 0:
         odd.append(
-            "every class of the table has training rows, so nothing is zero-shot yet: name classes "
-            "to keep out of training in unseen.txt, add classes without rows to the table, or give "
-            "them to 'predict' with --classes"
+            "every class has training rows, so nothing is zero-shot yet: list classes to keep out "
+            "of training in unseen.txt, add classes without rows to the table, or give them to "
+            "'predict' with --classes"
         )
     return odd
 
 
 def _scales(data: ZeroShotDataset) -> list[str]:
-    """Rows that are all the same, and columns of a table in units that drown the others."""
+    """Rows that are all the same, and columns in units that drown the others."""
     rows = data.train_rows
     X = data.X[rows[:: -(-rows.size // _LOOKED_AT)]].astype(np.float64)
     varies = np.ptp(X, axis=0) > 0
@@ -129,8 +125,8 @@ def _scales(data: ZeroShotDataset) -> list[str]:
         return []
     return [
         f"column {data.feature_names[largest]!r} varies {spread[largest] / usual:,.3g} times as "
-        "much as a typical one and will dominate: bring columns to like units, as by dividing each "
-        "by its standard deviation over the training rows"
+        "much as a typical one and will dominate: use like units, for instance by dividing each "
+        "column by its standard deviation over the training rows"
     ]
 
 
@@ -138,10 +134,10 @@ def _scales(data: ZeroShotDataset) -> list[str]:
 
 
 class _Own:
-    """The parts of a data set, by what `ZeroShotDataset` calls them, as far as they were read.
+    """The parts that could be read, by their names in `ZeroShotDataset`.
 
-    A folder has a file for each part; labels and images may stand beside the features. A .npz file
-    has them all.
+    A folder has one file per part; labels and images may be in that of the features. A .npz file
+    has all parts.
     """
 
     def __init__(self, path: Path, findings: Findings) -> None:
@@ -160,7 +156,7 @@ class _Own:
                 lambda: self.list_beside("images.txt", "image_paths", self.images),
             )
             self.findings.odd += [
-                f"{other.name} is not read; the list is called {stem}.txt"
+                f"{other.name} is ignored; the list must be called {stem}.txt"
                 for stem in ("unseen", "test_rows", "images")
                 for other in sorted(self.path.glob(f"{stem}.*"))
                 if other.suffix != ".txt"
@@ -172,12 +168,12 @@ class _Own:
             self.findings.dataset = self.findings.attempt(self.path, self.assemble)
 
     def attempt(self, *steps: Callable[[], dict[str, Any]]) -> None:
-        """Take steps that each give some of the parts."""
+        """Take steps, each of which gives some of the parts."""
         for step in steps:
             self.parts |= self.findings.attempt(self.path, step) or {}
 
     def describe(self) -> None:
-        """Say what was read, and which columns may have been meant otherwise."""
+        """Say what was read, and which columns may have been misunderstood."""
         found, odd, parts = self.findings.found, self.findings.odd, self.parts
         beside, X, table = self.rows.beside, parts.get("X"), parts.get("classes")
         if X is not None and X.ndim == 2:
@@ -185,25 +181,19 @@ class _Own:
         if beside:
             found.append(f"column {listed(beside)} names or numbers the rows and is left out")
         odd += [
-            f"column {c!r} is left out though it holds some values twice; if it is a feature, give "
-            "it another name"
+            f"column {c!r} is left out although it repeats values; rename it if it is a feature"
             for c in ROW_NUMBER_COLUMNS
             if c in beside and not is_unique(beside[c])
         ]
         if "y" in parts:
             n_names = np.unique(parts["y"]).size
-            met = f"by column {self.labels_by!r}" if self.labels_by else "in their order"
-            found.append(
-                f"labels: {parts['y'].size:,} labels, {n_names:,} different names, matched with "
-                f"rows {met}"
-            )
+            met = f"by column {self.labels_by!r}" if self.labels_by else "by position"
+            found.append(f"labels: {parts['y'].size:,} of {n_names:,} classes, matched {met}")
         if table is not None:
-            found.append(
-                f"class table: {table.n_classes:,} classes, each described by "
-                f"{table.n_attributes:,} numbers"
-            )
+            size = f"{table.n_classes:,} classes described by {table.n_attributes:,} numbers each"
+            found.append(f"class table: {size}")
             odd += [
-                f"column {name!r} of the class table is used as an attribute; take it out if it "
+                f"column {name!r} of the class table counts as an attribute; remove it if it "
                 "numbers the classes"
                 for name in table.attributes or ()
                 if name.casefold() in ROW_NUMBER_COLUMNS
@@ -265,15 +255,13 @@ class _Own:
         tables = [f"features{s}" for s in FEATURE_SUFFIXES if s != ".npy"]
         if path is not None:
             if y is not None:
-                self.findings.odd.append(
-                    f"{path.name} is used, the labels inside the features file are not"
-                )
+                self.findings.odd.append(f"{path.name} overrides the labels in the features file")
             y, self.labels_by, odd = read_labels(self.sources.use_path(path), self.rows)
             self.findings.odd += odd
         # Labels inside a features file that could not be read are not missing.
         elif y is None and (X is not None or not any(map(self.sources.has, tables))):
             beside = listed(self.rows.beside)
-            hint = f"; if column {beside} is the class of each row, call it 'label'"
+            hint = f"; if column {beside} holds the class of each row, call it 'label'"
             part(self.path, "labels", LABEL_SUFFIXES, hint=hint if beside else "")
         if X is not None and y is not None and self.sources.has("features.mat"):
             X = by_rows(X, y.size)
@@ -300,7 +288,7 @@ def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
     lines = enumerate(reading.read_lines(path), start=1)
     names = {number: line for number, line in lines if line}
     if not names:
-        raise InputError(f"{path} names no class; name classes in it, one per line, or delete it")
+        raise InputError(f"{path} names no class; list classes in it, one per line, or delete it")
     for number, name in names.items():
         if table is None or name in table:
             continue

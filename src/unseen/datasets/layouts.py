@@ -21,8 +21,8 @@ _OWN_CLASSES = ("npz", "mat", "csv", "tsv", "parquet")
 
 
 class Layout(NamedTuple):
-    """What a layout is called, its reader, the files any of which marks its folders, and how to
-    find the feature file."""
+    """Its name, its reader, the files that mark its folders (one is enough), and how to find the
+    feature file."""
 
     what: str
     read: Callable[[Published], ZeroShotDataset]
@@ -40,7 +40,7 @@ LAYOUTS = (
     Layout("aPascal / aYahoo", read_apy, ("apascal_train.txt",)),
     _XLSA17,
 )
-# Known by what is in it, under whatever name.
+# Recognised by its content, whatever its name.
 BUNDLE = Layout("a data set in one file", read_bundle, (), find_bundle)
 
 
@@ -61,7 +61,7 @@ def find_layout(path: Path) -> Layout | None:
 
 
 def read_layout(path: Path, layout: Layout) -> ZeroShotDataset:
-    """Read a folder, or one feature file of it, in a layout that was found before."""
+    """Read a folder, or one of its feature files, in the layout that `find_layout` found."""
     folder = path if path.is_dir() else _folder_of(path)
     with naming(folder):
         features = layout.find(folder) if path.is_dir() else path

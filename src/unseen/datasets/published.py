@@ -20,8 +20,8 @@ _PICTURES = ("images", "JPEGImages", "thumbs")
 
 
 class Published(reading.Sources):
-    """The folder of a published data set, its feature file, and notes on what was noticed while
-    reading; `what` is what the data set is called in the first of them."""
+    """The folder of a published data set, its feature file, and notes made while reading; the
+    first of them calls the data set `what`."""
 
     def __init__(self, folder: Path, features: Path, what: str) -> None:
         super().__init__(folder)
@@ -46,10 +46,10 @@ class Published(reading.Sources):
         splits: Mapping[str, Split],
         image_paths: np.ndarray | None = None,
     ) -> ZeroShotDataset:
-        """The last step of every reader: one data set of its parts, on the first of its splits."""
+        """The last step of every reader: the data set, on the first of its splits."""
         active = next(iter(splits), "")
         if not splits:
-            self.notes.append("no split comes with these files: no class is kept as unseen")
+            self.notes.append("these files come with no split, so no class is unseen")
         unseen, test_rows = splits.get(active, Split(classes.names[:0]))
         return ZeroShotDataset(
             name=name,
@@ -69,9 +69,9 @@ class Published(reading.Sources):
 def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | None:
     """The picture of each row below `folder`, empty where there is none; None if there are none.
 
-    Public files keep the paths of the machine that made them, so only what follows the folder of
-    all pictures is looked up. A path that leads out of that folder has no picture: a report shows
-    pictures, and the files of a stranger must not choose which of the reader's own it shows.
+    Public files hold paths of the machine they were made on, so only what follows the folder of
+    pictures is looked up. A path that leads out of that folder has no picture: a stranger's file
+    must not choose which of the reader's own files a report shows.
     """
     roots = [folder / name for name in _PICTURES if (folder / name).is_dir()]
     if paths is None or not roots:

@@ -1,4 +1,4 @@
-"""Rows from a user's files: features, and the labels, pictures and names that stand beside them."""
+"""Rows from a user's files: features with their labels, pictures and names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, is_unique, read_t
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", *TABLE_SUFFIXES)
 _IMAGE_COLUMNS = ("image", "image_path")
-# Columns that name or number the rows: no features, and what labels are matched by.
+# Columns that name or number the rows: labels are matched by them, and they are no features.
 ROW_NUMBER_COLUMNS = ("id", "index", "row")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
 class Rows(NamedTuple):
-    """Features (N x d) and what stands beside them in their file or folder.
+    """Features (N x d) and what their file or folder has beside them.
 
     columns : the names of the features.
     beside : columns of text that name or number the rows, by their names.
@@ -49,8 +49,8 @@ def read_rows(
 ) -> Rows:
     """Rows to predict, with their labels where the file, or the folder it lies in, has them.
 
-    A model was trained on `n_columns`, or on columns of these `names`; a table of named columns is
-    put into their order, and what the model does not know is left out.
+    `n_columns` or `names` are the columns that a model was trained on; a table of named columns is
+    put into their order, without those that the model does not know.
     """
     given = file = existing(path)
     layout = find_layout(given) if given.is_dir() or is_bundle(given) else None
@@ -68,9 +68,8 @@ def read_rows(
         is_turned = file.suffix == ".mat" and rows.X.shape[0] == n_columns != rows.X.shape[1]
         X = rows.X.T if is_turned else rows.X
         if X.shape[1] != n_columns:
-            raise InputError(
-                f"{file} has {X.shape[1]} columns, the model was trained on {n_columns}"
-            )
+            known = f"the model was trained on {n_columns}"
+            raise InputError(f"{file} has {X.shape[1]} columns, but {known}")
         rows = rows._replace(X=X)
     if layout is not None:
         return rows
@@ -89,7 +88,7 @@ def read_rows(
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
-    """A path at which there is something."""
+    """The path of a file or folder that exists."""
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
     return Path(path)
@@ -98,24 +97,23 @@ def existing(path: str | os.PathLike[str]) -> Path:
 def part(
     folder: Path, stem: str, suffixes: tuple[str, ...], required: bool = True, hint: str = ""
 ) -> Any:
-    """The one file of this stem in a folder."""
+    """The one file with this stem in a folder."""
     found = [folder / (stem + s) for s in suffixes if (folder / (stem + s)).exists()]
     if len(found) > 1:
-        raise InputError(f"{folder} has {listed(p.name for p in found)}: keep one of them")
+        raise InputError(f"{folder} has {listed(p.name for p in found)}: keep only one of them")
     if not found and required:
         sheet = next((stem + s for s in _SPREADSHEETS if (folder / (stem + s)).exists()), None)
         if sheet is not None:
-            raise InputError(f"{folder} has {sheet}, which is not read: save it as {stem}.csv")
+            raise InputError(f"{folder} has {sheet}, which cannot be read: save it as {stem}.csv")
         names = ", ".join(stem + s for s in suffixes)
         raise InputError(f"{folder} has no {stem} file: one of {names} is needed{hint}")
     return found[0] if found else None
 
 
 def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:
-    """Features, with labels and image paths where the file has them too.
+    """Features, with the labels and image paths in the same file.
 
-    A column of a table that numbers the rows is no feature, unless it is among the `names` that a
-    model was trained on.
+    A column that numbers the rows is no feature, unless a model was trained on it (`names`).
     """
     rows = _read_file(path, names)
     with naming(path):
@@ -125,15 +123,14 @@ def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:
 
 def _read_file(path: Path, names: tuple[str, ...] | None) -> Rows:
     if path.suffix not in FEATURE_SUFFIXES:
-        raise InputError(
-            f"{path}: features are a file of kind {', '.join(FEATURE_SUFFIXES)}, not {path.suffix}"
-        )
+        kinds = ", ".join(FEATURE_SUFFIXES)
+        raise InputError(f"{path}: features must be in a file of kind {kinds}, not {path.suffix}")
     if path.suffix == ".npy":
         return Rows(reading.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         trained_on = {name.casefold() for name in names or ()}
         known = LABEL_COLUMNS + _IMAGE_COLUMNS
-        # Numbers of rows are read as text: floating point would not keep all of their digits.
+        # Row numbers are read as text: floating point would not keep all of their digits.
         table = read_table(path, (*known, *(n for n in ROW_NUMBER_COLUMNS if n not in trained_on)))
         labels = reading.first(table.text, LABEL_COLUMNS)
         images = reading.first(table.text, _IMAGE_COLUMNS)
@@ -155,8 +152,8 @@ def by_rows(X: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 class Labels(NamedTuple):
-    """The name of the class of each row, the column that rows were matched by ("" if they were
-    taken in their order), and what is odd about that."""
+    """The class of each row, the column that rows were matched by ("" for none: by position), and
+    what is odd about that."""
 
     names: np.ndarray
     by: str = ""
@@ -164,8 +161,8 @@ class Labels(NamedTuple):
 
 
 def read_labels(path: Path, rows: Rows) -> Labels:
-    """Labels in the order of the rows, matched by a column that names or numbers rows in both
-    files, else taken in their order."""
+    """The label of each row, matched by a column that names or numbers rows in both files, else by
+    position."""
     if path.suffix == ".txt":
         return Labels(np.array(reading.read_lines(path)))
     if path.suffix == ".npy":
@@ -188,10 +185,10 @@ def read_labels(path: Path, rows: Rows) -> Labels:
     if both is not None:
         raise InputError(
             f"{path}: column {both!r} is in the features too; call it 'id' in both files if it "
-            "identifies the rows, else take it out of the labels"
+            "identifies the rows, else remove it from the labels"
         )
     unused = listed(c for c, cells in keys.items() if _tells(cells))
-    lacking = f"{path.name} has column {unused}, which the features lack: labels are taken in order"
+    lacking = f"{path.name} has column {unused}, which the features lack: matched by position"
     return Labels(labels, odd=(lacking,) if unused else ())
 
 
@@ -200,9 +197,8 @@ def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
     others = [c for c in table if c not in ("", *_IMAGE_COLUMNS, *ROW_NUMBER_COLUMNS)]
     found = known[:1] or (list(table) if len(table) == 1 else others)
     if len(found) != 1:
-        raise InputError(
-            f"{path} has columns {listed(table)}: call the one with the class of each row 'label'"
-        )
+        hint = "call the one with the class of each row 'label'"
+        raise InputError(f"{path} has columns {listed(table)}: {hint}")
     return found[0]
 
 
@@ -215,13 +211,13 @@ def _keys(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
-    """At which places of `there` the `wanted` stand."""
+    """The positions of the `wanted` in `there`."""
     if np.array_equal(wanted, there):
         return np.arange(there.size)
     if not (is_unique(there) and is_unique(wanted)):
         raise InputError(
-            f"{where} is not the same as in the features, and rows cannot be matched by it, for it "
-            "holds some names twice"
+            f"{where} differs from that of the features, and rows cannot be matched by it because "
+            "it repeats names"
         )
     place = {name: number for number, name in enumerate(there.tolist())}
     missing = next((name for name in wanted.tolist() if name not in place), None)
@@ -231,7 +227,7 @@ def _places(wanted: np.ndarray, there: np.ndarray, where: str) -> np.ndarray:
 
 
 def _tells(cells: np.ndarray) -> bool:
-    """Does a column identify rows, other than by counting them?"""
+    """Does a column identify rows, rather than just count them?"""
     counts = (np.arange(start, start + cells.size).astype(str) for start in (0, 1))
     return is_unique(cells) and not any(np.array_equal(cells, count) for count in counts)
 

@@ -1,4 +1,4 @@
-"""SUN Attribute and aPascal / aYahoo: their own files and one file of features.
+"""SUN Attribute and aPascal / aYahoo: their own files and a file of features.
 
 A class is described by the mean of the attributes of its images.
 """
@@ -18,7 +18,7 @@ from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError, listed
 from unseen.files import reading
 
-# The ten scenes that early work kept as unseen (Jayaraman and Grauman, 2014), the paper's 707 / 10.
+# The ten unseen scenes of early work (Jayaraman and Grauman, 2014) and of the paper (707 / 10).
 ORIGINAL_UNSEEN = (
     "inn_indoor",
     "flea_market_indoor",
@@ -35,11 +35,10 @@ _N_CLASSES = 717
 
 
 def read_sun(data: Published) -> ZeroShotDataset:
-    """Read the scenes; a class is described by the mean of its images' attributes.
+    """Read the scenes; features are in the order of images.mat.
 
-    The folder holds images.mat, attributes.mat and attributeLabels_continuous.mat; features are in
-    the order of images.mat. The classes of testclasses.txt, if it is there, are unseen in place of
-    the ten of the original protocol.
+    The folder holds images.mat, attributes.mat and attributeLabels_continuous.mat. The classes of
+    testclasses.txt, if there is one, replace the ten unseen ones of the original protocol.
     """
     images = reading.mat_strings(_variable(data.use("images.mat"), "images"))
     attributes = reading.mat_strings(_variable(data.use("attributes.mat"), "attributes"))
@@ -61,19 +60,19 @@ def _scene(image: str) -> str:
     """The class of `a/airport/entrance/sun_x.jpg` is airport_entrance."""
     parts = [part for part in image.replace("\\", "/").split("/") if part]
     if len(parts) < 3:
-        raise InputError(f"images.mat: {image!r} is no path such as a/abbey/sun_x.jpg")
+        raise InputError(f"images.mat: {image!r} is not a path like a/abbey/sun_x.jpg")
     return "_".join(parts[1:-1])
 
 
 def sun_original(names: np.ndarray, notes: list[str]) -> dict[str, Split]:
-    """The original protocol, if these are the names of all 717 scenes."""
+    """The original protocol, if these are the names of the 717 scenes."""
     table = Spellings(names)
     found = [table.find(name) for name in ORIGINAL_UNSEEN]
     if names.size != _N_CLASSES or None in found:
         return {}
     notes.append(
-        "SUN has two protocols: 'original' keeps 10 classes as unseen, 'proposed' 72; results of "
-        "one do not compare with those of the other"
+        "SUN has two protocols, 'original' with 10 unseen classes and 'proposed' with 72; their "
+        "results cannot be compared"
     )
     return {"original": Split(np.array(found, dtype=str))}
 
@@ -88,8 +87,7 @@ def read_apy(data: Published) -> ZeroShotDataset:
     """Read the objects; aPascal classes are seen, aYahoo classes are unseen.
 
     The folder holds three lists of objects, attribute_names.txt and class_names.txt; features are
-    in the order of the lines of the three lists, one after another. A class is described by the
-    mean of its objects' attributes. Rows of apascal_test.txt are kept for testing seen classes.
+    in the order of the lists, one after another. Rows of apascal_test.txt test seen classes.
     """
     folder = data.folder
     attributes = np.array(reading.read_lines(data.use("attribute_names.txt")))
@@ -105,10 +103,8 @@ def read_apy(data: Published) -> ZeroShotDataset:
     unseen = np.unique(y[n_pascal:])
     both = np.intersect1d(unseen, y[:n_pascal])
     if both.size:
-        raise InputError(
-            f"{folder / _PARTS[2]}: {listed(both.tolist())} is a class of aPascal as well, so it "
-            "is not unseen"
-        )
+        names = listed(both.tolist())
+        raise InputError(f"{folder / _PARTS[2]}: {names} is not unseen: aPascal has it too")
     data.notes.append("rows of apascal_test.txt are kept for testing seen classes")
     splits = {"original": Split(unseen, np.arange(n_train, n_pascal))}
     return data.dataset(f"APY {data.features.stem}", y, table, splits)
@@ -121,7 +117,7 @@ def _objects(path: Path, n_attributes: int) -> tuple[np.ndarray, np.ndarray]:
     odd = next((k for k, line in enumerate(lines, start=1) if len(line) != width), None)
     if odd is not None:
         raise InputError(
-            f"{path}, line {odd}: {len(lines[odd - 1])} words, {width} are expected (image, class, "
+            f"{path}, line {odd}: {len(lines[odd - 1])} words instead of {width} (image, class, "
             f"{_BOX} numbers of the box, {n_attributes} attributes)"
         )
     try:

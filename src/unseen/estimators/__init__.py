@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from unseen.estimators.devise import DeViSE as DeViSE
     from unseen.estimators.ensemble import Ensemble as Ensemble
     from unseen.estimators.eszsl import ESZSL as ESZSL
+    from unseen.estimators.exem import EXEM as EXEM
     from unseen.estimators.gaussian_match import GaussianMatch as GaussianMatch
+    from unseen.estimators.gfzsl import GFZSL as GFZSL
     from unseen.estimators.jlse import JLSE as JLSE
     from unseen.estimators.kernel_jlse import KernelJLSE as KernelJLSE
     from unseen.estimators.latem import LatEm as LatEm
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from unseen.estimators.sje import SJE as SJE
     from unseen.estimators.sse import SSEIntersection as SSEIntersection
     from unseen.estimators.sse import SSEReLU as SSEReLU
+    from unseen.estimators.sync import SynC as SynC
     from unseen.storage.models import load as load
 
 # Names on the command line and in model files, and where the class of each is. It is imported when
@@ -43,6 +46,9 @@ _PLACES = {
     "dap": "dap:DAP",
     "iap": "dap:IAP",
     "sae": "sae:SAE",
+    "sync": "sync:SynC",
+    "exem": "exem:EXEM",
+    "gfzsl": "gfzsl:GFZSL",
     "sse-int": "sse:SSEIntersection",
     "sse-relu": "sse:SSEReLU",
     "ale": "ale:ALE",

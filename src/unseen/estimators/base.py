@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
 from unseen.rows.blocks import float_types as float_types
-from unseen.rows.scaling import ClassScaling, RowScaling
+from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
 from unseen.support.parameters import Composite, at_least, check_values
@@ -62,7 +61,7 @@ class ZeroShotClassifier(
 
     The score is the inner product of the two codes. A method in which it is something else gives
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
-    Its parameters are fields of the class, see `estimators/fields.py`.
+    Its parameters are fields of the class, see `support/parameters.py`.
 
     Attributes after `fit`
     ----------------------
@@ -76,9 +75,10 @@ class ZeroShotClassifier(
 
     # A module that fitting imports and that only an extra installs.
     needs: ClassVar[str] = ""
+    # Whether seen classes fit better than unseen ones for no other reason than having been seen.
+    needs_calibration: ClassVar[bool] = True
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
-    _grid: ClassVar[Mapping[str, list[Any]]] = {}
 
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -89,7 +89,7 @@ class ZeroShotClassifier(
     training_data_: dict[str, Any]
     seen_penalty_: float
     scaling_: RowScaling
-    class_scaling_: ClassScaling
+    class_scaling_: ClassScaling | GroupedScaling
     weights_: np.ndarray
     bias_: np.ndarray
     _trained_on: TrainedOn | None = None

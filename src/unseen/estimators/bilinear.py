@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
-from functools import partial
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaling
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import threads_for
-from unseen.training.minibatch import (
-    Problem,
-    Schedule,
-    Trained,
-    Watch,
-    best_number_of_passes,
-    minimise,
-)
+from unseen.training.minibatch import Problem, Schedule, Trained, minimise
 
 
 @has_parameters
@@ -40,10 +31,7 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
     max_iter : passes over the rows.
     tol : stop when a pass lowers the objective by less than this share; 0 makes all passes.
     batch_size : rows per step.
-    early_stopping : choose the number of passes, up to `max_iter`, by accuracy on a fifth of the
-        seen classes held out; costs a second training.
     random_state : seed of the order in which rows are visited.
-    verbose : 1 prints the objective after each pass.
 
     Attributes after `fit`
     ----------------------
@@ -57,9 +45,7 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
     max_iter: int = parameter(20, at_least(1))
     tol: float = parameter(1e-3, NOT_NEGATIVE)
     batch_size: int = parameter(128, at_least(1))
-    early_stopping: bool = parameter(False, "boolean")
     random_state: int = parameter(0, at_least(0), None)
-    verbose: int = parameter(0, at_least(0), "boolean")
 
     def _loss(self) -> Ranking:
         raise TypeError(f"{type(self).__name__} must define _loss")
@@ -89,11 +75,7 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
     def _learn(self, X: np.ndarray, labels: np.ndarray, S: np.ndarray, steps: Steps) -> Trained:
         """Train on scaled descriptions S (C x d_s); the maps come back in its columns."""
         problem, axes = self._problem(X, labels, S)
-        schedule, train = self._schedule(), partial(self._train, steps)
-        if self.early_stopping:
-            n_passes = best_number_of_passes(problem, schedule, train)
-            schedule = replace(schedule, max_iter=n_passes, tol=0.0)
-        trained = train(problem, schedule)
+        trained = self._train(problem, steps)
         return trained._replace(weights=trained.weights @ axes.astype(X.dtype))
 
     def _problem(
@@ -110,10 +92,7 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
         return problem, axes
 
     def _schedule(self) -> Schedule:
-        announce = type(self).__name__ if self.verbose else None
-        return Schedule(self.max_iter, self.tol, self.batch_size, self.random_state, announce)
+        return Schedule(self.max_iter, self.tol, self.batch_size, self.random_state)
 
-    def _train(
-        self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
-    ) -> Trained:
-        return minimise(problem, schedule, steps=steps, watch=watch)
+    def _train(self, problem: Problem, steps: Steps) -> Trained:
+        return minimise(problem, self._schedule(), steps=steps)

@@ -9,17 +9,14 @@ import numpy as np
 from scipy.special import softmax
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
-from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE, at_least
+from unseen.support.parameters import POSITIVE, at_least, has_parameters, parameter
 from unseen.training.logistic import fit_multinomial
 
 
 @has_parameters
-class ConSE(ScaledClassifier, ResumableClassifier):
+class ConSE(ScaledClassifier):
     """Convex combination of the descriptions of seen classes.
 
         f(x) = Σ_{c in top T of x} p(c|x) s_c / Σ_{c in top T of x} p(c|x)
@@ -50,10 +47,8 @@ class ConSE(ScaledClassifier, ResumableClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         self.descriptions_ = self._learn_scaling(X, table).astype(X.dtype)
-        with self._checkpoint(X, labels, table) as checkpoint:
-            self.weights_, self.bias_, self.n_iter_ = fit_multinomial(
-                X, self.scaling_, labels, table.n_classes, self.penalty, steps=Steps(checkpoint)
-            )
+        found = fit_multinomial(X, self.scaling_, labels, table.n_classes, self.penalty)
+        self.weights_, self.bias_, self.n_iter_ = found
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         top = keep_largest(softmax(super()._row_codes(X), axis=1), self.n_top)

@@ -11,17 +11,14 @@ from dataclasses import replace
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
-from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE
+from unseen.support.parameters import POSITIVE, has_parameters, parameter
 from unseen.training.logistic import fit_binary
 
 
 @has_parameters
-class COSTA(ScaledClassifier, ResumableClassifier):
+class COSTA(ScaledClassifier):
     """Classifiers of seen classes, combined by how alike the descriptions are.
 
         w(s) = Σ_c β_c(s) w_c,        β_c(s) = max(0, cos(s, s_c))^p / length,
@@ -60,10 +57,7 @@ class COSTA(ScaledClassifier, ResumableClassifier):
         self.class_scaling_ = replace(self.class_scaling_, unit_length=True)  # for the cosine
         self.descriptions_ = self.class_scaling_(table.vectors)
         one_against_all = np.eye(table.n_classes)
-        with self._checkpoint(X, labels, table) as checkpoint:
-            found = fit_binary(
-                X, self.scaling_, labels, one_against_all, self.penalty, steps=Steps(checkpoint)
-            )
+        found = fit_binary(X, self.scaling_, labels, one_against_all, self.penalty)
         self.weights_, self.n_iter_ = found.weights, found.n_iter
 
     def _class_codes(self, table: ClassTable) -> np.ndarray:

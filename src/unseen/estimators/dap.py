@@ -13,11 +13,9 @@ from scipy.special import log_expit, softmax
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.fields import has_parameters, parameter, part
-from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.base import ZeroShotClassifier
 from unseen.rows.scaling import RowScaler
-from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import POSITIVE, Choice
+from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter, part
 from unseen.training.logistic import Linear, fit_binary, fit_multinomial
 
 # A share of the prior in the p(a|x) of IAP, so that no attribute is ever certain.
@@ -25,7 +23,7 @@ _DOUBT = 1e-3
 
 
 @has_parameters
-class DAP(ResumableClassifier):
+class DAP(ZeroShotClassifier):
     """Direct attribute prediction: one classifier per attribute, and the class that fits.
 
         score(x, z) = Σ_m log p(a_m = a_m^z | x) - log p(a_m = a_m^z)
@@ -66,14 +64,11 @@ class DAP(ResumableClassifier):
         if self.attributes_.size == 0:
             raise InputError("no attribute of the class table tells one seen class from another")
         self.shares_ = shares[self.attributes_]
-        with self._checkpoint(X, labels, table) as checkpoint:
-            found = self._classifiers(X, labels, self._binary(table), Steps(checkpoint))
+        found = self._classifiers(X, labels, self._binary(table))
         self.weights_, self.bias_, self.n_iter_ = found
 
-    def _classifiers(
-        self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
-    ) -> Linear:
-        return fit_binary(X, self.scaling_, labels, binary, self.penalty, steps=steps)
+    def _classifiers(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> Linear:
+        return fit_binary(X, self.scaling_, labels, binary, self.penalty)
 
     def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log p(a=1|x) and log p(a=0|x) by the scores W'x̃ + b of the classifiers."""
@@ -115,11 +110,9 @@ class IAP(DAP):
     binary_ : a^c of the seen classes, C x M.
     """
 
-    def _classifiers(
-        self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray, steps: Steps
-    ) -> Linear:
+    def _classifiers(self, X: np.ndarray, labels: np.ndarray, binary: np.ndarray) -> Linear:
         self.binary_ = binary.astype(X.dtype)
-        return fit_multinomial(X, self.scaling_, labels, len(binary), self.penalty, steps=steps)
+        return fit_multinomial(X, self.scaling_, labels, len(binary), self.penalty)
 
     def _log_probabilities(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         P = softmax(scores, axis=1)

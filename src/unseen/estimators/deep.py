@@ -9,26 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import require
-from unseen.estimators.fields import has_parameters, parameter
-from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
-from unseen.storage.checkpoint import Note, Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import tell
 from unseen.training.minibatch import own_order
 
-_MOMENTS = ("exp_avg", "exp_avg_sq")
-
 
 @has_parameters
-class DeepEmbedding(ScaledClassifier, ResumableClassifier):
+class DeepEmbedding(ScaledClassifier):
     """Two networks with a hidden layer each, whose outputs are compared by their product.
 
         f(x) = max(0, x A1 + a) A2,        g(s) = max(0, s B1 + b) B2,        score = <f(x), g(s)>
@@ -77,11 +71,10 @@ class DeepEmbedding(ScaledClassifier, ResumableClassifier):
             for width in (X.shape[1], S.shape[1])
             for a in first_layers(width, self.n_hidden, self.n_codes, rng)
         ]
-        training = partial(self._train, torch, layers, X, labels, S, rng)
-        with self._checkpoint(X, labels, table) as checkpoint:
-            arrays, history = Steps(checkpoint).run(training)
+        self.history_ = self._train(torch, layers, X, labels, S, rng)
+        arrays = [layer.detach().numpy().copy() for layer in layers]
         self.row_layers_, self.class_layers_ = arrays[:3], arrays[3:]
-        self.history_, self.n_iter_ = np.array(history), self.max_iter
+        self.n_iter_ = self.max_iter
 
     def _train(
         self,
@@ -91,21 +84,15 @@ class DeepEmbedding(ScaledClassifier, ResumableClassifier):
         labels: np.ndarray,
         S: Any,
         rng: np.random.Generator,
-        found: list[Any] | None,
-        note: Note | None,
-    ) -> list[Any]:
-        """The trained layers as arrays, and the mean of the objective in each pass."""
+    ) -> np.ndarray:
+        """Train the layers in place; the mean of the objective in each pass."""
         order = own_order(X, self.scaling_, labels)
         adam = torch.optim.Adam(layers, lr=self.learning_rate, fused=True)
         # At least ten steps a pass, however few rows there are.
         size = max(1, min(self.batch_size, labels.size // 10))
-        history: list[float] = [] if found is None else found[0]
-        if found is not None:
-            restore(torch, layers, adam, *found[1:])
+        history: list[float] = []
         for n_pass in range(self.max_iter):
             batches = np.array_split(rng.permutation(order), -(-labels.size // size))
-            if n_pass < len(history):
-                continue  # made before the fit was stopped
             tell(f"pass {n_pass + 1} of {self.max_iter}")
             losses = []
             for batch in batches:
@@ -120,9 +107,7 @@ class DeepEmbedding(ScaledClassifier, ResumableClassifier):
                 adam.step()
                 losses.append(float(loss.detach()))
             history.append(float(np.mean(losses)))
-            if note is not None:
-                note([history[:], arrays_of(layers), *moments_of(layers, adam)])
-        return [arrays_of(layers), history]
+        return np.array(history)
 
     # -- test time ------------------------------------------------------------------------------
 
@@ -146,30 +131,6 @@ def objective(torch: Any, layers: list[Any], rows: Any, S: Any, labels: Any, pen
     scores = (torch.relu(rows @ A1 + a) @ A2) @ (torch.relu(S @ B1 + b) @ B2).T
     square = sum((layer**2).sum() for layer in (A1, A2, B1, B2))
     return torch.nn.functional.cross_entropy(scores, labels) + 0.5 * penalty * square
-
-
-def arrays_of(layers: list[Any]) -> list[np.ndarray]:
-    """Copies of the layers."""
-    return [layer.detach().numpy().copy() for layer in layers]
-
-
-def moments_of(layers: list[Any], adam: Any) -> list[Any]:
-    """What Adam knows: the means of gradients and of their squares, and the number of steps."""
-    states = [adam.state[layer] for layer in layers]
-    means = [[s[name].numpy().copy() for s in states] for name in _MOMENTS]
-    return [*means, float(states[0]["step"])]
-
-
-def restore(
-    torch: Any, layers: list[Any], adam: Any, arrays: Any, means: Any, squares: Any, n_steps: float
-) -> None:
-    """Layers and Adam as they were noted."""
-    for layer, array, *moments in zip(layers, arrays, means, squares, strict=True):
-        with torch.no_grad():
-            layer.copy_(torch.from_numpy(array))
-        tensors = [torch.from_numpy(moment.copy()) for moment in moments]
-        known = dict(zip(_MOMENTS, tensors, strict=True))
-        adam.state[layer] = {"step": torch.tensor(n_steps), **known}
 
 
 def first_layers(

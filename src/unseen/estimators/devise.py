@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from unseen.estimators.bilinear import BilinearRanking
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.model.ranking import Ranking, sum_of_hinges
-from unseen.support.parameters import POSITIVE
+from unseen.support.parameters import POSITIVE, has_parameters, parameter
 
 
 @has_parameters

@@ -15,7 +15,6 @@ from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError, listed, naming, nearest
 from unseen.estimators import METHODS, method
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.storage.models import check_parts
 from unseen.support.parameters import (
     NOT_NEGATIVE,
@@ -23,7 +22,9 @@ from unseen.support.parameters import (
     Composite,
     changed_parameters,
     check_names,
+    has_parameters,
     is_float_array,
+    parameter,
 )
 from unseen.support.registry import word_of
 from unseen.support.work import tell

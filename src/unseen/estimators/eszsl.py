@@ -12,10 +12,9 @@ import scipy.sparse
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import TrainingRows, array_blocks
-from unseen.support.parameters import POSITIVE
+from unseen.support.parameters import POSITIVE, has_parameters, parameter
 from unseen.training.logistic import narrow_rows
 
 

@@ -8,30 +8,38 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, logit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier, as_labels, float_types, one_row
-from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
-from unseen.model.gaussian import ClassTerms, Posterior
+from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaler, ClassScaling, GroupedScaling, RowScaler, RowScaling
 from unseen.support.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
     SHARE,
     check_number,
+    has_parameters,
+    parameter,
+    part,
 )
 from unseen.support.work import threads_for
-from unseen.training.gaussian import Settings, fit_posterior
+from unseen.training.gaussian import (
+    Directions,
+    Settings,
+    find_directions,
+    fit_posterior,
+    weigh_tables,
+)
 from unseen.training.logistic import narrow_rows
 
 # Rows wider than this are first given in a basis of their span, if they are fewer than columns.
@@ -54,7 +62,8 @@ class GaussianMatch(ZeroShotClassifier):
 
     Parameters
     ----------
-    shrinkage : a, how far the covariance within classes is drawn to a multiple of I.
+    shrinkage : a, how far the covariance within classes is drawn to a multiple of I. None is
+        0.75 / (1 + N / 10 d) for N rows of d columns: less where there are rows to know it by.
     misfit : τ, the share of a mean's variance that no description tells.
     width : of the Gaussian class kernel, in units of the median distance of two seen classes.
     stretch : what is known too little pulls a predicted mean to zero; with 1 all of them get the
@@ -69,11 +78,15 @@ class GaussianMatch(ZeroShotClassifier):
     Attributes after `fit`
     ----------------------
     posterior_ : the `Posterior`.
+    table_weights_ : how much each description counts where classes have several side by side
+        (`ClassTable.beside`): what predicts the mean of a seen class best from the others.
     moments_ : the `Moments` of all training rows. None of rows of more than 8,192
         columns that are fewer than these.
     """
 
-    shrinkage: float = parameter(0.6, SHARE, tries=[0.1, 0.3, 0.6, 0.85])
+    needs_calibration: ClassVar[bool] = False
+
+    shrinkage: float | None = parameter(None, SHARE, None, tries=[None, 0.1, 0.3, 0.6, 0.85])
     misfit: float = parameter(0.02, POSITIVE, tries=[0.01, 0.02, 0.05, 0.2])
     width: float = parameter(1.0, POSITIVE, tries=[0.7, 1.0, 1.5])
     stretch: float = parameter(0.6, SHARE)
@@ -147,13 +160,37 @@ class GaussianMatch(ZeroShotClassifier):
     def _solve(
         self, moments: Moments, table: ClassTable, dtype: Any, basis: np.ndarray | None = None
     ) -> None:
+        found = find_directions(moments, self.shrinkage, dtype, basis)
+        settings = Settings(self.misfit, self.width, self.stretch, self.spread, self.tails)
         S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        choices = self.shrinkage, self.misfit, self.width, self.stretch, self.spread, self.tails
-        self.posterior_ = fit_posterior(
-            moments, self.class_scaling_(S), Settings(*choices), dtype, basis
-        )
+        scaler = self._part("class_scaler")
+        if table.groups is None:
+            self.class_scaling_ = scaler.learn(S)
+        else:
+            self.class_scaling_ = self._grouped_scaling(S, table.groups, found, settings)
+        self.posterior_ = fit_posterior(found, self.class_scaling_(S), settings)
         self._kept = {}
+
+    def _grouped_scaling(
+        self, S: np.ndarray, groups: tuple[Group, ...], found: Directions, settings: Settings
+    ) -> GroupedScaling:
+        """Each description by itself, in units of its median distance, by its learned weight."""
+        parts = [S[:, group.columns] for group in groups]
+        for group, columns in zip(groups, parts, strict=True):
+            if np.ptp(columns, axis=0).max() == 0:
+                raise InputError(
+                    f"the group {group.name!r} of the class table describes every seen class by "
+                    "the same vector: leave it out"
+                )
+        scalings = [self._part("class_scaler").learn(columns) for columns in parts]
+        scaled = [scaling(columns) for scaling, columns in zip(scalings, parts, strict=True)]
+        units = [np.sqrt(median_square(columns)) for columns in scaled]
+        tables = [columns / unit for columns, unit in zip(scaled, units, strict=True)]
+        weights = weigh_tables(found, tables, settings)
+        names = [group.name for group in groups]
+        self.table_weights_ = dict(zip(names, weights.tolist(), strict=True))
+        factors = np.sqrt(weights) / units
+        return GroupedScaling(scalings, [group.first for group in groups], factors.tolist())
 
     # -- test time ------------------------------------------------------------------------------
 
@@ -222,6 +259,9 @@ class GaussianMatch(ZeroShotClassifier):
         if not isinstance(vars(self).get("scaling_"), RowScaling):
             raise InputError("it has no scaling of rows")
         self.scaling_.check(self.n_features_in_)
+        if not isinstance(vars(self).get("class_scaling_"), (ClassScaling, GroupedScaling)):
+            raise InputError("it has no scaling of descriptions")
+        self.class_scaling_.check(vectors.shape[1])
         if "moments_" in vars(self):
             if not isinstance(self.moments_, Moments):
                 raise InputError("its sums over training rows do not fit together")

@@ -13,7 +13,6 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.base import one_row
 from unseen.estimators.explanation import Explanation, explain
-from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.matching import PairMatching
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
@@ -22,7 +21,15 @@ from unseen.model.latent import LatentModel, Spaces
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import TrainingRows
 from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Choice, at_least
+from unseen.support.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Choice,
+    at_least,
+    has_parameters,
+    parameter,
+    part,
+)
 from unseen.support.work import threads_for
 from unseen.training.alternating import Algorithm2, Data, begin
 from unseen.training.pairwise import Algorithm1

@@ -8,14 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from unseen.estimators.fields import has_parameters, parameter, part
 from unseen.estimators.jlse import JLSE, TESTING
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.scorer import Testing
 from unseen.model.latent import Spaces
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaler
-from unseen.support.parameters import POSITIVE
+from unseen.support.parameters import POSITIVE, has_parameters, parameter, part
 
 
 @has_parameters

@@ -12,11 +12,10 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.bilinear import BilinearRanking
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.model.ranking import Ranking, sum_of_hinges
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import NOT_NEGATIVE, SHARE, at_least
-from unseen.training.minibatch import Problem, Schedule, Trained, Watch, minimise
+from unseen.support.parameters import NOT_NEGATIVE, SHARE, at_least, has_parameters, parameter
+from unseen.training.minibatch import Problem, Trained, minimise
 
 _PASSES_BETWEEN_PRUNING = 5
 
@@ -39,8 +38,7 @@ class LatEm(BilinearRanking):
     spread : size of the random changes with which the maps begin, in units of |V|.
 
     All others are those of `BilinearRanking`; `max_iter` counts the passes with the single map, and
-    again those with all maps, of which `early_stopping` chooses the number. `random_state` is also
-    the seed of the random changes.
+    again those with all maps. `random_state` is also the seed of the random changes.
 
     Attributes after `fit`
     ----------------------
@@ -66,10 +64,8 @@ class LatEm(BilinearRanking):
         super()._fit_scaled(X, labels, table, steps)
         self.n_maps_ = self.weights_.shape[1] // table.n_attributes
 
-    def _train(
-        self, steps: Steps, problem: Problem, schedule: Schedule, watch: Watch | None = None
-    ) -> Trained:
-        single = minimise(problem, self._schedule(), steps=steps)
+    def _train(self, problem: Problem, steps: Steps) -> Trained:
+        single = super()._train(problem, steps)
         shape = (len(single.weights), self.n_maps, single.weights.shape[2])
         noise = np.random.default_rng(self.random_state).standard_normal(shape)
         noise *= self.spread * np.sqrt(np.mean(np.square(single.weights, dtype=np.float64)))
@@ -83,7 +79,7 @@ class LatEm(BilinearRanking):
             kept = np.flatnonzero(shares >= min(self.least_share, shares.max()))
             return None if kept.size == shares.size else kept
 
-        return minimise(problem, schedule, start, squares, steps=steps, watch=watch, prune=prune)
+        return minimise(problem, self._schedule(), start, squares, steps=steps, prune=prune)
 
     def _score(self, X: np.ndarray, prepared: np.ndarray) -> np.ndarray:
         codes = self._row_codes(X)

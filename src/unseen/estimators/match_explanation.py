@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,14 +10,13 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.explanation import AttributeSupport, Table, attribute_table, largest
 from unseen.model.gaussian import ClassTerms, Posterior
-from unseen.rows.scaling import ClassScaling
 
 _STEP = 1e-4
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A part of z'μ, and what it comes through: a seen class, or a direction between two."""
+    """What speaks for a class or against it: a seen class, or a direction between two."""
 
     through: str
     contribution: float
@@ -27,10 +27,11 @@ class MatchExplanation:
     """The score of one row with one class, taken apart.
 
     `score` is what `similarities` gives; `probability` that of a match if one pair in two matches.
-    `similarity` is z'μ, by which a row is nearer to this class than to others; `classes` is that by
-    the seen classes from which μ is predicted, `directions` by directions, each named by the seen
-    classes at its ends. `attributes` are those that the row calls for (positive) or speaks against:
-    the slope of z'μ along the attribute, times what the class has above the average seen class.
+    `similarity` is z'μ, by which a row is nearer to this class than to others; `directions` are its
+    parts, each named by the seen classes at its ends. `classes` are seen classes that the row looks
+    like and whose descriptions are alike: z'T_c weighed by the kernel. `attributes` are those that
+    the row calls for (positive) or speaks against: the slope of z'μ along the attribute, times what
+    the class has above the average seen class.
     """
 
     name: str
@@ -50,13 +51,13 @@ class MatchExplanation:
         return [
             ("Score", columns, [[self.name, *numbers]]),
             attribute_table(self.attributes),
-            ("Known classes that the evidence comes through", ["seen class", "adds"], by_class),
+            ("Known classes that both are like", ["seen class", "adds"], by_class),
             ("Strongest directions", ["the row looks like", "adds"], by_direction),
         ]
 
     def __str__(self) -> str:
         parts = {
-            "through seen classes": [(e.contribution, e.through) for e in self.classes],
+            "seen classes that both are like": [(e.contribution, e.through) for e in self.classes],
             "along directions": [(e.contribution, e.through) for e in self.directions],
             "attributes for and against": [
                 (a.support, f"{'more' if a.is_above else 'less'} {a.attribute}")
@@ -78,18 +79,18 @@ def explain_match(
     z: np.ndarray,
     terms: ClassTerms,
     model: Posterior,
-    scaling: ClassScaling,
+    scaling: Callable[[np.ndarray], np.ndarray],
     vector: np.ndarray,
     seen: ClassTable,
     top: int,
 ) -> MatchExplanation:
-    """z'μ(s) = Σ_d z_d μ_d(s) with its largest terms named; of a class that was not seen also as
-    Σ_c k(s, s_c) z'w_c over seen classes c."""
+    """z'μ(s) = Σ_d z_d μ_d(s) with its largest terms named, and what stands behind it."""
     mean = terms.mean[0]
     names = [str(name) for name in seen.names.tolist()]
     by_direction = z * mean
     ends = np.argsort(model.means, axis=0)
-    by_class = _by_class(model, scaling(vector[None]), mean) @ z
+    alike = model.kernel(scaling(vector[None]))[0]
+    by_class = alike / max(alike.sum(), 1e-300) * (model.means @ z)
     support = _slopes(model, scaling, vector, z) * (vector - seen.vectors.mean(axis=0))
     above = vector > seen.vectors.mean(axis=0)
     attributes = seen.attributes or [f"column {m}" for m in range(support.size)]
@@ -115,15 +116,8 @@ def explain_match(
     )
 
 
-def _by_class(model: Posterior, S: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """What each seen class adds to a predicted mean, C x h, at the length that the mean has."""
-    parts = model.kernel(S)[0][:, None] * model.weights
-    whole = np.linalg.norm(parts.sum(axis=0))
-    return parts * (np.linalg.norm(mean) / max(whole, 1e-300))
-
-
 def _slopes(
-    model: Posterior, scaling: ClassScaling, vector: np.ndarray, z: np.ndarray
+    model: Posterior, scaling: Callable[[np.ndarray], np.ndarray], vector: np.ndarray, z: np.ndarray
 ) -> np.ndarray:
     """The gradient of z'μ(s) along the columns of a description, by central differences."""
     steps = np.maximum(_STEP * np.abs(vector), _STEP * max(float(np.abs(vector).max()), 1e-12))

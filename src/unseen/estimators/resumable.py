@@ -12,7 +12,7 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.storage.checkpoint import Checkpoint, data_checksum
-from unseen.support.parameters import plain_parameters, without
+from unseen.support.parameters import plain_parameters
 
 
 class ResumableClassifier(ZeroShotClassifier):
@@ -45,6 +45,5 @@ class ResumableClassifier(ZeroShotClassifier):
         """The file of this fit, which is one of this method, these data and parameters."""
         if self._checkpoint_path is None:
             return Checkpoint(None, {})
-        parameters = without(plain_parameters(self), ["verbose"])
         belongs = {"method": type(self).__name__, "data": data_checksum(X, labels, table)}
-        return Checkpoint(self._checkpoint_path, belongs | parameters)
+        return Checkpoint(self._checkpoint_path, belongs | plain_parameters(self))

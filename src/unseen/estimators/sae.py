@@ -11,11 +11,10 @@ import numpy as np
 import scipy.linalg
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.scaling import RowScaling
-from unseen.support.parameters import POSITIVE, Choice
+from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter
 from unseen.support.work import threads_for
 from unseen.training.logistic import moments, narrow_rows
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.estimators.base import ZeroShotClassifier
-from unseen.estimators.fields import has_parameters, part
 from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.support.parameters import has_parameters, part
 
 
 @has_parameters

@@ -16,11 +16,10 @@ from unseen.classes import ClassTable
 from unseen.classes.checks import Group
 from unseen.errors import InputError, listed
 from unseen.estimators.bilinear import BilinearRanking
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking, worst_hinge
 from unseen.storage.checkpoint import Steps
-from unseen.support.parameters import Choice, check_number
+from unseen.support.parameters import Choice, check_number, has_parameters, parameter
 from unseen.training.minibatch import FEWEST_CLASSES, hold_out
 
 
@@ -115,7 +114,7 @@ class SJE(BilinearRanking):
         for description in S:
             problem, _ = self._problem(X, labels, description)
             kept, held = hold_out(problem, self.random_state)
-            V = self._train(steps, kept, self._schedule()).weights
+            V = self._train(kept, steps).weights
             scores.append(np.concatenate([held.scores(V, rows) for rows in held.blocks()]))
             own = held.labels  # the same for every description
         grid = simplex_grid(len(S))

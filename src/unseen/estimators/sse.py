@@ -13,15 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.fields import has_parameters, parameter
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import sum_of_squares
 from unseen.solvers.block import Ridge
 from unseen.solvers.compiled import free_order_kernel
 from unseen.solvers.source_codes import fit_source_codes
-from unseen.storage.checkpoint import Note, Steps
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least
+from unseen.storage.checkpoint import Steps
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import in_threads, tell, threads_for
 from unseen.training.logistic import Function, lbfgs
 
@@ -215,11 +214,9 @@ def class_means(X: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray
     return (members @ X) / members.sum(axis=1, keepdims=True)
 
 
-def _learn(
-    part: Function, start: np.ndarray, n_steps: int, state: list[Any] | None, note: Note | None
-) -> list[Any]:
+def _learn(part: Function, start: np.ndarray, n_steps: int, *_: Any) -> list[Any]:
     """The objective after a few steps of L-BFGS from `start`, and where they lead."""
-    found = lbfgs(part, start, state, note, maxiter=n_steps, maxcor=_MEMORY)
+    found = lbfgs(part, start, maxiter=n_steps, maxcor=_MEMORY)
     end = found.x.reshape(start.shape).astype(start.dtype)
     return [part(end)[0], end]
 

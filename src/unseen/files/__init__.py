@@ -1,1 +1,1 @@
-"""Files that users bring, read with care, and files written whole or not at all."""
+"""Users' files, read with care, and files written whole or not at all."""

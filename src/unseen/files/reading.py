@@ -1,6 +1,6 @@
-"""Reading arrays from files that users bring.
+"""Reading arrays from users' files.
 
-A file that cannot be used is an error of one sentence that names it. No reader unpickles.
+A file that cannot be used gives an error of one sentence that names it. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 def checked_path(path: str | os.PathLike[str]) -> Path:
     """The path of a file that exists, is not empty, and is not a placeholder for another file."""
     path = Path(path)
-    # os.path answers where the methods of Path raise, as for a name that is too long.
+    # os.path answers where methods of Path raise, for example if a name is too long.
     if os.path.isdir(path):
-        raise InputError(f"{path} is a folder, a file was expected")
+        raise InputError(f"{path} is a folder, not a file")
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
     if not os.access(path, os.R_OK):
@@ -36,9 +36,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"{path} is empty (0 bytes); copy or download it again")
     with path.open("rb") as file:
         if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
-            raise InputError(
-                f"{path} is a Git LFS pointer, not the data; run 'git lfs pull' where it came from"
-            )
+            raise InputError(f"{path} is a Git LFS pointer, not the data; run 'git lfs pull' there")
     return path
 
 
@@ -47,7 +45,7 @@ def not_utf8(path: Path) -> str:
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
-    """The lines of a text file without surrounding space; empty lines at the end are dropped."""
+    """The stripped lines of a text file, without empty ones at the end."""
     path = checked_path(path)
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip().split("\n")
@@ -68,17 +66,17 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def read_npz(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of a .npz file by name, or those of `names` that are there."""
+    """The arrays of a .npz file by name: all, or those of `names` that it has."""
     path = checked_path(path)
     if _is_npy(path):
         raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
-    # numpy leaves a broken file open if it is the one to open it.
+    # numpy does not close a broken file that it has opened itself.
     with whole(path, ".npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         wanted = [name for name in archive.files if names is None or name in names]
         arrays = {name: archive[name] for name in wanted}
     odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if odd:
-        raise InputError(f"{path} is a zip file with other things than arrays: {listed(odd)}")
+        raise InputError(f"{path} is a zip file that holds more than arrays: {listed(odd)}")
     return arrays
 
 
@@ -89,24 +87,23 @@ def _is_npy(path: Path) -> bool:
 
 @contextmanager
 def whole(path: Path, kind: str) -> Iterator[None]:
-    """Turn any error of a library that cannot read a file into one sentence."""
+    """Turn any error of a library that reads a file into one sentence."""
     try:
         yield
     except Exception as error:
-        # numpy takes any file it does not know for a pickle, so its word alone proves nothing.
+        # numpy takes any unknown file for a pickle, so its word alone proves nothing.
         objects = "pickle" in str(error) or "Python objects" in str(error)
         if objects and (_is_npy(path) or zipfile.is_zipfile(path)):
             raise InputError(
-                f"{path} holds Python objects (pickle), which are refused because loading them can "
-                "run code; save names as strings (dtype 'U'), not as dtype=object"
+                f"{path} holds Python objects (pickle), which are not loaded because they can run "
+                "code; save names as strings (dtype 'U'), not as dtype=object"
             ) from error
-        raise InputError(
-            f"{path} is not a whole {kind} file, it may be truncated ({type(error).__name__})"
-        ) from error
+        name = type(error).__name__
+        raise InputError(f"{path} is not a {kind} file, or it is truncated ({name})") from error
 
 
 def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, Any]:
-    """Variables of a MATLAB file, v5 by scipy, v7.3 by h5py (extra `data`)."""
+    """Variables of a MATLAB file; v7.3 needs h5py (extra `data`)."""
     import scipy.io
 
     path = checked_path(path)
@@ -120,7 +117,7 @@ def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> di
 
 
 def _is_mat73(path: Path) -> bool:
-    """MATLAB writes its name before the HDF5 data, other programs begin with the data."""
+    """MATLAB writes its name before the HDF5 data, other programs do not."""
     with path.open("rb") as file:
         head = file.read(128)
     return b"MATLAB 7.3" in head or head.startswith(_HDF5_MAGIC)
@@ -134,7 +131,7 @@ def _mat73(path: Path) -> Iterator[Any]:
 
 
 def _variables(file: Any) -> list[str]:
-    """The variables of a v7.3 file, without the store of what its cells refer to."""
+    """The variables of a v7.3 file, without the targets of its references."""
     return [name for name in file if not name.startswith("#")]
 
 
@@ -147,7 +144,7 @@ def _mat73_value(file: Any, node: Any) -> np.ndarray:
 
 
 def array_names(path: str | os.PathLike[str]) -> set[str]:
-    """What the arrays in a .npz or .mat file are called; the arrays are not read."""
+    """The names of the arrays in a .npz or .mat file, which are not read."""
     path = checked_path(path)
     if path.suffix == ".npz":
         with whole(path, ".npz"), zipfile.ZipFile(path) as archive:
@@ -162,7 +159,7 @@ def array_names(path: str | os.PathLike[str]) -> set[str]:
 
 
 def known_arrays(path: Path) -> set[str]:
-    """The same, but nothing of a file that is broken, which is reported when it is read."""
+    """The same, but empty for a broken file, which is reported when it is read."""
     try:
         return array_names(path)
     except InputError:
@@ -170,7 +167,7 @@ def known_arrays(path: Path) -> set[str]:
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of a file, which is read in blocks."""
+    """The SHA-256 of a file."""
     with checked_path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -196,7 +193,7 @@ def pick(arrays: Mapping[str, Any], names: tuple[str, ...], path: Path, what: st
 
 
 class Sources:
-    """A folder whose files are read one by one; each that was asked for is remembered."""
+    """A folder whose files are read one by one; those that were used are remembered."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -206,7 +203,7 @@ class Sources:
         return (self.folder / name).exists()
 
     def use(self, *names: str) -> Path:
-        """The first of these files that is there, from now on one of the sources."""
+        """The first of these files that exists; it counts as a source from now on."""
         name = next((n for n in names if self.has(n)), None)
         if name is None:
             raise InputError(f"{self.folder} has no {' or '.join(names)}, which is needed")

@@ -19,9 +19,9 @@ from unseen.errors import InputError, counted, require
 from unseen.files.reading import checked_path, not_utf8, whole
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
-# What the column of labels may be called, where a table may hold labels.
+# Names of the column of labels.
 LABEL_COLUMNS = ("label", "labels", "class")
-# What the column of names may be called; any other word before numbers may itself be a name.
+# Headers of the column of names; any other word before numbers may itself be a name.
 _NAME_HEADERS = ("", "name", "names", "class", "label")
 
 
@@ -41,8 +41,8 @@ Text = tuple[str, ...] | None
 def read_table(path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
-    The columns named in `text`, in upper or lower case, are text; the first column too, if
-    `first_is_text` or if it does not hold numbers. Every other cell must be a number.
+    The columns named in `text`, in upper or lower case, are text, and so is the first one if
+    `first_is_text` or if it does not hold numbers. All other cells must be numbers.
     """
     path = checked_path(path)
     read = _read_parquet if path.suffix == ".parquet" else _read_delimited
@@ -50,8 +50,8 @@ def read_table(path: str | os.PathLike[str], text: Text = (), first_is_text: boo
 
 
 # -- text cells ---------------------------------------------------------------------------------
-# The csv module and not pandas, which is in an extra, and which names neither the line and column
-# of a cell that is not a number nor the line that has too few cells.
+# The csv module rather than pandas, which is an extra, and which does not say where a cell is not a
+# number or a line has too few cells.
 
 
 @contextmanager
@@ -86,12 +86,10 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
                     (header[i], line[i]) for i in numbers if not _is_number(line[i])
                 )
                 what = f"holds {cell!r}" if cell.strip() else "is empty"
-                # Text from its first cell on: a column of text, not a slip.
+                # Text in the first cell already: a column of text, not a slip.
                 hint = "" if cells or not cell.strip() else _label_hint(header, text)
-                raise InputError(
-                    f"{path}, line {lines.line_num}: column {column!r} {what}, a number was "
-                    f"expected{hint}"
-                ) from None
+                place = f"{path}, line {lines.line_num}: column {column!r}"
+                raise InputError(f"{place} {what} instead of a number{hint}") from None
             cells.append([line[i].strip() for i in words])
     columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
     if begins_with_text and not first_is_text and not _is_text(header[0], text):
@@ -108,22 +106,18 @@ def _head(path: Path, lines: Any) -> tuple[list[str], list[str]]:
     header = [cell.strip() for cell in next(lines, [])]
     first = next(filter(None, lines), None)
     if len(header) == 1 and ";" in header[0]:
-        raise InputError(
-            f"{path}: cells are separated by ';'; save it with commas between cells and points in "
-            "numbers"
-        )
+        hint = "save it with commas between cells and decimal points in numbers"
+        raise InputError(f"{path}: cells are separated by ';'; {hint}")
     if first is None:
         raise InputError(f"{path} has no line after its header")
     _check_width(path, header, first, lines.line_num)
     if _is_values(header) and _is_number(first[-1]):
-        raise InputError(
-            f"{path} begins with numbers; its first line must be a header that names the columns"
-        )
+        raise InputError(f"{path} begins with numbers; its first line must name the columns")
     return header, first
 
 
 def _is_values(header: list[str]) -> bool:
-    """Is the first line a row of values? Columns may be named by numbers, as pandas does."""
+    """Is the first line a row of values? pandas may name columns by numbers."""
     is_numbered = len(header) > 2 and header == [str(i) for i in range(len(header))]
     if is_numbered or header[0].casefold() in _NAME_HEADERS:
         return False
@@ -132,20 +126,18 @@ def _is_values(header: list[str]) -> bool:
 
 def _check_width(path: Path, header: list[str], line: list[str], number: int) -> None:
     if len(line) != len(header):
-        quotes = "; a name that holds a comma must stand in double quotes"
+        quotes = "; put names that hold a comma in double quotes"
         hint = quotes if len(line) > len(header) and path.suffix == ".csv" else ""
         cells = counted(len(line), "cell")
         raise InputError(f"{path}, line {number}: {cells} where the header has {len(header)}{hint}")
 
 
 def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
-    """A column that begins with text is text to its end; a number in it is a slip."""
+    """A number in a column that begins with text is a slip."""
     number = next((cell for cell in cells if _is_number(cell)), None)
     if number is not None:
-        raise InputError(
-            f"{path}: column {column!r} begins with {str(cells[0])!r} but later has numbers such "
-            f"as {str(number)!r}; a column holds numbers or text, not both"
-        )
+        both = f"text such as {str(cells[0])!r} and numbers such as {str(number)!r}"
+        raise InputError(f"{path}: column {column!r} holds {both}; it must be one or the other")
 
 
 def _is_number(cell: str) -> bool:
@@ -168,9 +160,7 @@ def _parquet_frame(path: Path) -> Any:
     if frame.index.name is not None or _holds_words(frame.index):
         frame = frame.reset_index()
     if frame.empty:
-        raise InputError(
-            f"{path} is an empty table: {frame.shape[0]} rows, {frame.shape[1]} columns"
-        )
+        raise InputError(f"{path} is an empty table of {len(frame)} rows")
     return frame
 
 
@@ -184,12 +174,12 @@ def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
     odd = next((c for c in numbers if _holds_words(frame[c])), None)
     if odd is not None:
         hint = _label_hint(header, text)
-        raise InputError(f"{path}: column {odd!r} holds text where numbers are needed{hint}")
+        raise InputError(f"{path}: column {odd!r} holds text instead of numbers{hint}")
     found = {
         _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
         for c in words
     }
-    # An index that is no plain count identifies the rows: frames that were shuffled keep theirs.
+    # An index that is not a plain count identifies the rows: shuffled frames keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
     if _is_text("index", text) and "index" not in header and is_unique(index) and not counts:
@@ -209,26 +199,24 @@ def _is_text(column: str, text: Text) -> bool:
 
 
 def _key(column: str, text: Text) -> str:
-    """A column of text under the name it was asked for by."""
+    """The name by which a column of text was asked for."""
     return column.casefold() if _is_text(column, text) else column
 
 
 def _label_hint(columns: list[str], text: Text) -> str:
-    """The way out for text where numbers belong, if labels may stand in the table but do not."""
+    """A hint for text instead of numbers, if the table may hold labels but has none."""
     has_labels = any(c.casefold() in LABEL_COLUMNS for c in columns)
     if has_labels or not _is_text("label", text):
         return ""
-    return "; if it is the class of each row, call the column 'label'"
+    return "; if it holds the class of each row, call the column 'label'"
 
 
 def _check_names(path: Path, header: list[str], numbers: list[int], text: Text) -> None:
-    """Columns are matched by name, so each has one, and two of one name cannot be told apart."""
+    """Columns are matched by name, so each must have a name of its own."""
     counts = Counter(_key(column, text) for column in header if column)
     twice = next((column for column, count in counts.items() if count > 1), None)
     if twice is not None:
-        raise InputError(
-            f"{path} has {counts[twice]} columns called {twice!r}: give each a name of its own"
-        )
+        raise InputError(f"{path} has {counts[twice]} columns called {twice!r}: rename them")
     unnamed = next((i for i in numbers if not header[i]), None)
     if unnamed is not None:
         hint = "; if it numbers the rows, leave it out (pandas: index=False)" if not unnamed else ""
@@ -236,5 +224,5 @@ def _check_names(path: Path, header: list[str], numbers: list[int], text: Text) 
 
 
 def is_unique(cells: np.ndarray) -> bool:
-    """Whether no cell is there twice."""
+    """Whether no cell is repeated."""
     return np.unique(cells).size == cells.size

@@ -13,9 +13,9 @@ from unseen.errors import InputError
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary sibling to write to; on success it becomes `path`, on error it goes.
+    """A temporary sibling to write to, which becomes `path` on success and is removed on error.
 
-    A reader sees the old file or the new one, never a part.
+    Readers see the old file or the new one, never a part.
     """
     path = Path(path)
     temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"

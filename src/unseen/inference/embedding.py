@@ -7,7 +7,7 @@ seen class: all their pairs with training data are negative.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from unseen.pairs.loss import Pairs
 from unseen.solvers.block import Effort
 from unseen.solvers.source_codes import fit_source_codes_with_pairs
 from unseen.solvers.target_codes import TargetSolver
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Constraints
+from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, has_parameters, parameter
 from unseen.support.registry import register
 from unseen.support.work import threads_for
 
@@ -27,6 +27,7 @@ _LEVEL = 0.98
 
 
 @register("algorithm 4")
+@has_parameters
 class Algorithm4(Testing):
     """Test-time estimation of codes (Algorithm 4).
 
@@ -44,24 +45,10 @@ class Algorithm4(Testing):
     tol : duality gap at which a code counts as found.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "source_fit": [POSITIVE, None],
-        "target_fit": [POSITIVE, None],
-        "offset": [NOT_NEGATIVE],
-        "tol": [POSITIVE],
-    }
-
-    def __init__(
-        self,
-        source_fit: float | None = None,
-        target_fit: float | None = None,
-        offset: float = 0.0,
-        tol: float = 1e-4,
-    ) -> None:
-        self.source_fit = source_fit
-        self.target_fit = target_fit
-        self.offset = offset
-        self.tol = tol
+    source_fit: float | None = parameter(None, POSITIVE, None)
+    target_fit: float | None = parameter(None, POSITIVE, None)
+    offset: float = parameter(0.0, NOT_NEGATIVE)
+    tol: float = parameter(1e-4, POSITIVE)
 
     def on(self, model: LatentModel, decision: int) -> Scorer:
         return AwayScorer(model, decision, self)

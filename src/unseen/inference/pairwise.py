@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from unseen.inference.scorer import Candidates, Scorer, Testing, decision_scores
@@ -13,7 +11,7 @@ from unseen.rows.blocks import row_blocks
 from unseen.solvers.block import Ridge
 from unseen.solvers.pair_codes import PairBlock, PairCodes
 from unseen.solvers.source_codes import quadratic
-from unseen.support.parameters import POSITIVE, Constraints
+from unseen.support.parameters import POSITIVE, has_parameters, parameter
 from unseen.support.registry import register
 
 _NEAR_POLE = 1 - 1e-9
@@ -21,6 +19,7 @@ _HALVINGS = 60
 
 
 @register("algorithm 3")
+@has_parameters
 class Algorithm3(Testing):
     """Codes of their own for every pair (Algorithm 3), scored by Eq. (gen_dec).
 
@@ -40,14 +39,8 @@ class Algorithm3(Testing):
     source_fit, target_fit : λ2s and λ2t beside one pair; None for those of training.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "source_fit": [POSITIVE, None],
-        "target_fit": [POSITIVE, None],
-    }
-
-    def __init__(self, source_fit: float | None = None, target_fit: float | None = None) -> None:
-        self.source_fit = source_fit
-        self.target_fit = target_fit
+    source_fit: float | None = parameter(None, POSITIVE, None)
+    target_fit: float | None = parameter(None, POSITIVE, None)
 
     def on(self, model: LatentModel, decision: int) -> Scorer:
         return PairScorer(model, decision, self)

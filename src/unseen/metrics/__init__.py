@@ -1,8 +1,8 @@
 """Measures of recognition, retrieval and the generalised (seen and unseen) setting.
 
-Names say what is averaged: `per_class_...` gives each class one vote (the field's measure),
-`per_image_...` each row. Labels are names (str) or whole numbers, matched by name. No measure
-depends on the order of rows or candidates: what ties in score counts by its expected share.
+Names say what is averaged: `per_class_...` gives each class one vote (the usual measure),
+`per_image_...` each row. Labels are names (str) or whole numbers. No measure depends on the order
+of rows or candidates: ties count by their expected share.
 
 Symbols: y_j label of row j; s_jc its score for candidate c (`scores`, N x C, column c belongs to
 `candidates[c]`); R_c = {j : y_j = c}; C* the classes that occur in `y_true`.
@@ -35,27 +35,3 @@ from unseen.metrics.retrieval import (
     roc_auc,
     roc_curve,
 )
-
-__all__ = [
-    "ConfusionMatrix",
-    "GeneralizedAccuracy",
-    "PrecisionRecallCurve",
-    "RocCurve",
-    "SeenUnseenCurve",
-    "accuracies_by_class",
-    "average_precision",
-    "average_precision_by_class",
-    "confusion_matrix",
-    "generalized_accuracy",
-    "harmonic_mean",
-    "known_pairs",
-    "mean_average_precision",
-    "per_class_accuracy",
-    "per_class_top_k_accuracy",
-    "per_image_accuracy",
-    "precision_at_k",
-    "precision_recall_curve",
-    "roc_auc",
-    "roc_curve",
-    "seen_unseen_curve",
-]

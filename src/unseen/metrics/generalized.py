@@ -23,7 +23,7 @@ class GeneralizedAccuracy(NamedTuple):
 class SeenUnseenCurve(NamedTuple):
     """Point n holds for all factors between `critical[n - 1]` and `critical[n]`.
 
-    `factors[n]` is the middle of that interval (the two outer ones are open: a point well inside);
+    `factors[n]` is the middle of that interval (the outer two are open: a point well inside);
     `critical`, one entry shorter, are the factors at which a prediction that matters flips.
     """
 
@@ -72,17 +72,17 @@ def seen_unseen_curve(
 
     γ is subtracted from the scores of the seen classes (Chao et al. 2016). Row j changes sides at
     g_j = max_{c seen} s_jc - max_{c unseen} s_jc; h_j = 1 if its class is the best of its own side
-    (1/t if t tie for that); w_j gives each class of a side the same weight. One sort of the g_j is
-    the whole curve, exactly. AUSUC, the area under (a_u, a_s), is by trapezoids: exact, as the
-    curve is a staircase that slopes only where seen and unseen rows flip at the same γ.
-    `best_factor` maximises H: the middle of its interval, the widest of equals, among intervals
-    that the rounding of the scores can resolve; 0 if none has H > 0.
+    (1/t if t tie for that); w_j gives each class of a side the same weight. One sort of the g_j
+    gives the exact curve. AUSUC, the area under (a_u, a_s), is exact by trapezoids: the curve is a
+    staircase that slopes only where seen and unseen rows flip at the same γ. `best_factor`
+    maximises H: the middle of the widest interval among equals that the rounding of the scores can
+    resolve; 0 if none has H > 0.
     """
     names = given.as_candidates(candidates)
     S, true = given.scores_of_rows(y_true, scores, names)
     scale = float(max(S.max(), -S.min()))
     if not np.isfinite(scale):
-        raise InputError("scores holds an infinite value; the sweep needs finite ones, so clip it")
+        raise InputError("scores holds an infinite value; the curve needs finite ones, so clip it")
     columns = given.seen_columns(names, seen_classes)
     given.check_both_sides(columns[true], "row of y_true")
     critical, seen, unseen = _staircase(*_flips(S, true, columns), columns[true])

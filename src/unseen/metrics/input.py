@@ -1,4 +1,4 @@
-"""What the measures accept: labels, candidates and scores, checked before anything is counted."""
+"""Checks of what the measures are given: labels, candidates and scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def as_labels(values: ArrayLike, what: str) -> np.ndarray:
     if labels.size == 0:
         raise InputError(f"{what} is empty; give a list of at least one label")
     if labels.dtype.kind not in "Uiu":
-        raise InputError(f"{what} must be names (str), or whole numbers, not {labels.dtype}")
+        raise InputError(f"{what} must be names (str) or whole numbers, not {labels.dtype}")
     return labels if labels.dtype.kind == "U" else labels.astype(np.int64)
 
 
@@ -33,9 +33,8 @@ def label_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[np.ndarray, np.nda
     true, predicted = as_labels(y_true, "y_true"), as_labels(y_pred, "y_pred")
     check_same_kind(true, "y_true", predicted, "y_pred")
     if len(true) != len(predicted):
-        raise InputError(
-            f"y_true has {len(true)} rows and y_pred {len(predicted)}; give one prediction per row"
-        )
+        sizes = f"y_true has {len(true)} rows and y_pred {len(predicted)}"
+        raise InputError(f"{sizes}; give one prediction per row")
     return true, predicted
 
 
@@ -49,7 +48,7 @@ def as_candidates(candidates: ArrayLike) -> np.ndarray:
 
 
 def positions_of(labels: np.ndarray, names: np.ndarray, what: str) -> np.ndarray:
-    """Where each label stands in the candidates `names`."""
+    """The position of each label among the candidates `names`."""
     check_same_kind(labels, what, names, "candidates")
     order = np.argsort(names)
     found = order[np.searchsorted(names, labels, sorter=order).clip(max=len(names) - 1)]
@@ -77,8 +76,8 @@ def score_matrix(scores: ArrayLike, names: np.ndarray) -> np.ndarray:
     S = as_floats(scores)
     if S.ndim != 2 or len(S) == 0 or S.shape[1] != len(names):
         raise InputError(
-            f"scores has shape {S.shape}; give at least one row and, "
-            f"as there are {len(names)} candidates, {len(names)} columns"
+            f"scores has shape {S.shape}; give at least one row, and one column for each of the "
+            f"{len(names)} candidates"
         )
     return S
 
@@ -88,11 +87,10 @@ def as_relevance(
 ) -> tuple[np.ndarray, np.ndarray]:
     hit, s = np.asarray(relevant), as_floats(scores)
     if hit.ndim != 1 or hit.shape != s.shape or hit.size == 0:
-        raise InputError(
-            f"relevant has shape {hit.shape} and scores {s.shape}; give one value per row in both"
-        )
+        shapes = f"relevant has shape {hit.shape} and scores {s.shape}"
+        raise InputError(f"{shapes}; give one value per row in both")
     if hit.dtype.kind != "b" and not np.isin(hit, (0, 1)).all():
-        raise InputError("relevant holds more than 0 and 1; give true or false for each row")
+        raise InputError("relevant holds more than 0 and 1; give True or False for each row")
     if needs_hit and not hit.any():
         raise InputError("relevant marks no row, so there is no recall; leave this query out")
     return hit.astype(bool), s
@@ -110,7 +108,7 @@ def as_floats(scores: ArrayLike) -> np.ndarray:
 
 
 def seen_columns(names: np.ndarray, seen_classes: ArrayLike) -> np.ndarray:
-    """Marks the seen candidates; all must be known, or a misspelt one would pass as unseen."""
+    """A mask of the seen candidates; a misspelt seen class is an error, not an unseen one."""
     columns = np.zeros(len(names), dtype=bool)
     columns[positions_of(as_labels(seen_classes, "seen_classes"), names, "seen_classes")] = True
     check_both_sides(columns, "candidate")

@@ -16,7 +16,7 @@ def average_precision(relevant: ArrayLike, scores: ArrayLike) -> float:
     """Σ_n (r_n - r_{n-1}) p_n over the distinct scores, from the highest down.
 
     p_n, r_n: precision and recall of all rows that score at least the n-th value, so tied rows
-    enter together. No relevant row is an error: there is nothing to recall.
+    enter together. At least one row must be relevant.
     """
     _, hits, retrieved = _ranking(*as_relevance(relevant, scores, needs_hit=True))
     return float(np.sum(np.diff(hits, prepend=0) * hits / retrieved) / hits[-1])
@@ -69,14 +69,12 @@ def known_pairs(labels: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.nd
     """
     y, s = np.asarray(labels), np.asarray(scores)
     if y.shape != s.shape:
-        raise InputError(
-            f"labels have shape {y.shape} and scores {s.shape}; give one score per pair"
-        )
+        raise InputError(f"labels are {y.shape} and scores {s.shape}; give one score per pair")
     return y[y != 0] > 0, s[y != 0]
 
 
 def roc_auc(relevant: ArrayLike, scores: ArrayLike) -> float:
-    """P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2 for a relevant and an irrelevant pair (or row) by chance."""
+    """P(s⁺ > s⁻) + P(s⁺ = s⁻) / 2 for a random relevant and a random irrelevant pair (or row)."""
     return float(curves.roc_auc_score(*_both_kinds(relevant, scores)))
 
 

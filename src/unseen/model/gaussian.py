@@ -171,3 +171,10 @@ def squared_distances(S: np.ndarray, others: np.ndarray) -> np.ndarray:
     squares = (np.einsum("id,id->i", A, A) for A in (S, others))
     own, other = squares
     return np.maximum(own[:, None] + other - 2.0 * (S @ others.T), 0.0)
+
+
+def median_square(S: np.ndarray) -> float:
+    """The median of |s - s'|² over pairs of different rows; one if all rows are the same."""
+    distances = squared_distances(S, S)[np.triu_indices(len(S), 1)]
+    apart = distances[distances > 0]
+    return float(np.median(apart)) if apart.size else 1.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -15,7 +15,7 @@ from unseen.rows.blocks import array_blocks
 from unseen.rows.scaling import RowScaling
 from unseen.support.registry import register
 
-_PANEL = 512
+_PANEL = 256
 
 
 @register("row moments")
@@ -25,7 +25,7 @@ class Moments:
 
     counts : rows of each class, C.
     sums : Σ x of each class, C x d.
-    products : Σ x x' over all rows, its upper triangle in panels of 512 rows one after the other,
+    products : Σ x x' over all rows, its upper triangle in panels of 256 rows one after the other,
         so that half the matrix is kept.
 
     Sums are kept in float64, whatever the precision of the rows.
@@ -78,10 +78,11 @@ class Moments:
         trace = total = 0.0
         for start, panel in self._views():
             left = weighted[:, start : start + _PANEL]
-            here = panel - left.T @ weighted[:, start:]
-            diagonal = here.diagonal()
-            trace, total = trace + diagonal.sum(), total + panel.diagonal().sum()
-            within[start : start + len(here), start:] = here * ((1.0 - shrinkage) / freedom)
+            here = left.T @ weighted[:, start:]
+            np.subtract(panel, here, out=here)
+            trace, total = trace + here.diagonal().sum(), total + panel.diagonal().sum()
+            here *= (1.0 - shrinkage) / freedom
+            within[start : start + len(here), start:] = here
         if trace <= 1e-10 * total:
             # One row per class, or rows that equal each other: nothing is known of the spread.
             within[:], trace, shrinkage = 0.0, total, 1.0
@@ -108,6 +109,31 @@ class Moments:
         finite = all(np.isfinite(part).all() for part in (self.counts, self.sums, self.products))
         if not fits or self.products.shape != (expected,) or not finite or self.counts.min() < 1:
             raise InputError("its sums over training rows do not fit together")
+
+
+class ClassMoments(NamedTuple):
+    """Rows of each class (C), their means and their variances around them (C x h each)."""
+
+    counts: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+
+
+def class_moments(
+    X: np.ndarray, labels: np.ndarray, n_classes: int, code: Callable[[np.ndarray], np.ndarray]
+) -> ClassMoments:
+    """Moments of code(x) (h columns) within each class, in one pass over blocks of rows X."""
+    width = code(np.asarray(X[:1])).shape[1]
+    sums, squares = np.zeros((n_classes, width)), np.zeros((n_classes, width))
+    for part in array_blocks(X):
+        block, own = code(np.asarray(X[part])).astype(np.float64), labels[part]
+        shape = (n_classes, own.size)
+        members = scipy.sparse.csr_array((np.ones(own.size), (own, np.arange(own.size))), shape)
+        sums += members @ block
+        squares += members @ (block * block)
+    counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
+    means = sums / counts[:, None]
+    return ClassMoments(counts, means, np.maximum(squares / counts[:, None] - means**2, 0.0))
 
 
 def _panels(n_columns: int) -> Iterator[tuple[int, int, int]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -24,7 +25,7 @@ from unseen.rows.blocks import (
     unit_rows,
 )
 from unseen.support import parameters
-from unseen.support.parameters import POSITIVE, Choice, Composite, Constraints, is_float_array
+from unseen.support.parameters import POSITIVE, Choice, Composite, has_parameters, parameter
 from unseen.support.registry import register
 
 
@@ -91,8 +92,37 @@ class ClassScaling:
         _check_scaling(self, n_columns)
         parameters.check_positive(self.power, "the power of its descriptions")
         span = self.span
-        if span is not None and not (is_float_array(span, 2) and span.shape[0] == n_columns):
+        if span is not None and not (
+            parameters.is_float_array(span, 2) and span.shape[0] == n_columns
+        ):
             raise InputError(f"its scaling is not for descriptions of {n_columns} columns")
+
+
+@register("grouped class scaling")
+@dataclass(frozen=True)
+class GroupedScaling:
+    """Several descriptions side by side: each scaled by itself, then counted by a factor.
+
+    `first_columns` are those at which the descriptions begin.
+    """
+
+    scalings: list[ClassScaling]
+    first_columns: list[int]
+    factors: list[float]
+
+    def __call__(self, S: np.ndarray) -> np.ndarray:
+        """Scaled descriptions, side by side again."""
+        parts = np.split(S, self.first_columns[1:], axis=1)
+        scaled = zip(self.factors, self.scalings, parts, strict=True)
+        return np.hstack([factor * scaling(part) for factor, scaling, part in scaled])
+
+    def check(self, n_columns: int) -> None:
+        """An error unless the parts fit to descriptions so wide."""
+        bounds = [*self.first_columns, n_columns]
+        for (first, last), scaling in zip(pairwise(bounds), self.scalings, strict=True):
+            scaling.check(last - first)
+        for factor in self.factors:
+            parameters.check_number(factor, "the weight of a description", 0)
 
 
 def _row_basis(S: np.ndarray) -> np.ndarray:
@@ -103,21 +133,14 @@ def _row_basis(S: np.ndarray) -> np.ndarray:
 
 def _check_scaling(scaling: RowScaling | ClassScaling, n_columns: int) -> None:
     mean = scaling.mean
-    fits = mean is None or (is_float_array(mean, 1) and mean.shape == (n_columns,))
+    fits = mean is None or (parameters.is_float_array(mean, 1) and mean.shape == (n_columns,))
     if not fits or not isinstance(scaling.unit_length, bool):
         raise InputError(f"its scaling is not for rows or descriptions of {n_columns} columns")
 
 
 class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
-    """What both scalers share: two switches, and numbers in the precision they come in."""
+    """What both scalers share: blocks of rows, and numbers in the precision they come in."""
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "center": ["boolean"],
-        "unit_length": ["boolean"],
-    }
-
-    center: bool
-    unit_length: bool
     learn: Callable[[Any], Any]
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -141,6 +164,7 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
 
 
 @register("row scaler")
+@has_parameters
 class RowScaler(_Scaler):
     """Scales rows: x -> t / |t| - mean with t = sign(x) |x|^power.
 
@@ -157,17 +181,9 @@ class RowScaler(_Scaler):
     [[0.6, 0.8], [0.0, 0.0]]
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **_Scaler._parameter_constraints,
-        "power": [POSITIVE, Choice("auto")],
-    }
-
-    def __init__(
-        self, unit_length: bool = True, center: bool = True, power: float | str = 1.0
-    ) -> None:
-        self.unit_length = unit_length
-        self.center = center
-        self.power = power
+    unit_length: bool = parameter(True, "boolean")
+    center: bool = parameter(True, "boolean")
+    power: float | str = parameter(1.0, POSITIVE, Choice("auto"))
 
     def learn(self, X: np.ndarray, unit_scale: bool = False, constant: float = 0.0) -> RowScaling:
         """What `fit` learns, in one pass over blocks of X, leaving the scaler as it is.
@@ -203,6 +219,7 @@ def _power_for(X: np.ndarray) -> float:
 
 
 @register("class scaler")
+@has_parameters
 class ClassScaler(_Scaler):
     """Scales class descriptions: s -> (t - mean) / |t - mean| with t = sign(s) |s|^power.
 
@@ -221,23 +238,10 @@ class ClassScaler(_Scaler):
     [[0.6, 0.8]]
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        **_Scaler._parameter_constraints,
-        "power": [POSITIVE],
-        "in_span": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        center: bool = True,
-        unit_length: bool = True,
-        power: float = 1.0,
-        in_span: bool = False,
-    ) -> None:
-        self.center = center
-        self.unit_length = unit_length
-        self.power = power
-        self.in_span = in_span
+    center: bool = parameter(True, "boolean")
+    unit_length: bool = parameter(True, "boolean")
+    power: float = parameter(1.0, POSITIVE)
+    in_span: bool = parameter(False, "boolean")
 
     def learn(self, X: np.ndarray) -> ClassScaling:
         """What `fit` learns from the descriptions of the seen classes (C x d_s)."""

@@ -28,27 +28,6 @@ def project_simplex(V: np.ndarray) -> np.ndarray:
 
 
 @helper
-def project_vector(v, out):
-    """`project_simplex` of one vector inside the compiled search for the codes of a pair, which
-    takes one such step after another: the threshold rises until what is above it sums to one
-    (Michelot).
-    """
-    h = v.shape[0]
-    threshold, count = -np.inf, 0
-    while True:
-        total, above = 0.0, 0
-        for k in range(h):
-            if v[k] > threshold:
-                total += v[k]
-                above += 1
-        if above == count:
-            break
-        threshold, count = (total - 1.0) / above, above
-    for k in range(h):
-        out[k] = max(v[k] - threshold, 0.0)
-
-
-@helper
 def _equality_solution(H, r, support, x):
     """argmin z'Hz/2 - r'z over the coordinates in `support`, summing to one (H positive definite
     there), into x; by elimination in U with r and a column of ones beside it."""

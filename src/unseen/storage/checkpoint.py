@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a long fit on disk, from which it is resumed to the same result; and
+"""Checkpoints: the state of a long fit on disk, from which it resumes to the same result; and
 checksums of training data, by which a checkpoint or a model knows what it was made from.
 """
 
@@ -47,21 +47,21 @@ def data_checksum(X: Any, labels: np.ndarray, table: ClassTable, dtype: Any = No
 
 
 class TrainedOn:
-    """The rows and labels that a model was trained on, for as long as somebody else keeps them.
+    """The rows and labels that a model was trained on, as long as somebody else keeps them.
 
-    Their checksum is computed on demand: a fit that is never saved need not read all rows again.
+    Their checksum is computed on demand, as not every model is saved.
     """
 
     def __init__(self, X: Any, y: Any, dtype: np.dtype, table: ClassTable) -> None:
         try:
             self._rows, self._labels = weakref.ref(X), weakref.ref(y)
-        except TypeError:  # lists cannot be watched
+        except TypeError:  # lists have no weak references
             self._rows = self._labels = lambda: None
         self._dtype, self._table = dtype, table
         self._found: str | None = None
 
     def checksum(self) -> str | None:
-        """The checksum of the data when it was first asked for; None if they were gone by then."""
+        """The checksum of the data when first asked for; None if they were gone by then."""
         X, y = self._rows(), self._labels()
         if self._found is None and X is not None and y is not None:
             labels = as_names(np.asarray(y), "y")
@@ -71,10 +71,10 @@ class TrainedOn:
 
 KIND = "unseen checkpoint"
 FORMAT = 3
-# A state is written again after so many times the seconds that its last writing took.
+# Work between two writes, in units of the time that the last write took.
 _WORK_A_WRITE = 20.0
 
-# What belongs to a fit by its checksum alone, in words.
+# What is compared by a checksum, in words.
 _NOT_SHOWN = {
     "data": "the rows, labels or classes",
     "settings": "the settings to try",
@@ -87,9 +87,9 @@ Note = Callable[[list[Any] | None], None]
 class Checkpoint:
     """A file that holds the last state of a fit: `stage`, and named arrays, numbers and lists.
 
-    `belongs` (parameters, checksum of the data) says which fit the state is of; that of another
-    fit is refused. Used as a context: when the fit is stopped, by Ctrl-C for one, the last state
-    is written first. Without a path nothing is kept.
+    `belongs` (parameters, checksum of the data) identifies the fit; the state of another one is
+    refused. Used as a context: when the fit is stopped, for instance by Ctrl-C, the last state is
+    written first. Without a path nothing is kept.
 
     >>> with Checkpoint(None, {}) as checkpoint:
     ...     checkpoint.note("rounds", {"n_rounds": 1})
@@ -99,22 +99,20 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str] | None, belongs: dict[str, Any]) -> None:
         self.path = None if path is None else Path(path)
-        # As JSON gives it back.
-        self._belongs = json.loads(
-            json.dumps(belongs | {"unseen": unseen.__version__}, default=_shown)
-        )
+        made = belongs | {"unseen": unseen.__version__}
+        self._belongs = json.loads(json.dumps(made, default=_shown))  # as the file gives it back
         self._pending: tuple[str, dict[str, Any]] | None = None
         self._written, self._cost = 0.0, 0.0
         self._found = self._read() if self.path is not None and os.path.exists(self.path) else None
 
     def state(self, stage: str) -> dict[str, Any] | None:
-        """What the file had for a stage of the fit, or None."""
+        """The state of this stage in the file, or None."""
         return self._found[1] if self._found is not None and self._found[0] == stage else None
 
     def note(self, stage: str, state: dict[str, Any]) -> None:
-        """The fit has come this far; written if the last writing is long enough ago.
+        """Keep a state, and write it if the last write was long enough ago.
 
-        Arrays are kept as they are until then, so they must not be changed in place.
+        Arrays are not copied, so they must not be changed in place.
         """
         if self.path is None:
             return
@@ -123,7 +121,7 @@ class Checkpoint:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was noted last, if it is not on the disk yet."""
+        """Write the last state, if it is not on the disk yet."""
         if self.path is None or self._pending is None:
             return
         start = time.monotonic()
@@ -158,23 +156,22 @@ class Checkpoint:
             state = dict(decode(content["state"], arrays))
         except (OSError, DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"{self.path} is not a checkpoint of unseen, or it is damaged: {error}; remove it, "
+                f"{self.path} is not a checkpoint of unseen, or it is damaged: {error}; remove it "
                 "or give another file"
             ) from error
         if different := _difference(belongs, self._belongs):
             raise InputError(
-                f"{self.path} is the checkpoint of another fit: {different}; give what it was made "
-                "with, remove it, or give another file"
+                f"{self.path} is the checkpoint of another fit: {different}; restore that, remove "
+                "the file, or give another one"
             )
         return stage, state
 
 
 class Steps:
-    """A fit made of trainings, one after the other, in its checkpoint.
+    """The checkpoint of a fit that consists of several trainings, one after the other.
 
-    It keeps the results of those that are over and the state of the one that runs, all of them
-    lists of arrays, numbers and lists. A fit that is resumed must make the same trainings in the
-    same order.
+    It keeps the results of those that are over and the state of the running one, as lists of
+    arrays, numbers and lists. A resumed fit must make the same trainings in the same order.
 
     >>> Steps().run(lambda found, note: [found, 1])
     [None, 1]
@@ -187,10 +184,10 @@ class Steps:
         self._number = 0
 
     def run(self, train: Callable[[list[Any] | None, Note | None], list[Any]]) -> list[Any]:
-        """The result of the next training: the one that was kept, or what it returns.
+        """The result of the next training, from the file if it is there.
 
-        `train(found, note)` gets the state it was stopped in, or None, and calls `note` with new
-        ones; `note` is None where nothing is kept.
+        `train(found, note)` gets the state in which it was stopped, or None, and calls `note` with
+        new ones; `note` is None if nothing is kept.
         """
         if self._checkpoint.path is None:
             return train(None, None)
@@ -206,7 +203,7 @@ class Steps:
 
 
 def remove(path: str | os.PathLike[str]) -> None:
-    """Remove a checkpoint, and what a process that was killed may have left of one."""
+    """Remove a checkpoint, and what a killed process may have left of one."""
     path = Path(path)
     path.unlink(missing_ok=True)
     for left in path.parent.glob(f".{path.name}.????????"):
@@ -214,7 +211,7 @@ def remove(path: str | os.PathLike[str]) -> None:
 
 
 def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:
-    """The first thing that is not as it was, in words."""
+    """The first difference, in words."""
     for name in dict.fromkeys([*now, *then]):
         if then.get(name) == now.get(name):
             continue

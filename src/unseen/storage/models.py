@@ -31,8 +31,7 @@ FORMAT = 2
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted `ZeroShotClassifier` to `path`, whole or not at all; what is not a
-    model is never replaced."""
+    """Write a fitted `ZeroShotClassifier`, whole or not at all; only a model is ever replaced."""
     check_replaceable(path)
     if not state_of(model):
         raise InputError(f"this {type(model).__name__} is not fitted yet: nothing to save")
@@ -56,20 +55,20 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """A model may replace a model or an empty file, but nothing else that a user has."""
+    """A model may replace a model or an empty file, but nothing else."""
     if not os.path.exists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return
     if not os.path.isfile(path) or KIND not in tensors.kind_of(path):
         raise InputError(
-            f"cannot write {os.fspath(path)}: the file is there already and is not a model of "
-            "unseen; choose another name or remove it first"
+            f"cannot write {os.fspath(path)}: it exists and is not a model of unseen; choose "
+            "another name or remove it first"
         )
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote; anything else, or a damaged file, is a clear error.
+    """Read a model that `save` wrote; any other or damaged file is a clear error.
 
-    The model of a class outside the library is read once the module that defines it is imported.
+    For a class outside the library, import the module that defines it first.
     """
     path = reading.checked_path(path)
     try:
@@ -79,12 +78,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     except DamagedError as error:
         raise InputError(
             f"{path} is not a model file of unseen, or it is damaged: {error}; fit the model "
-            "again, or copy the file again from where it is whole"
+            "again, or copy the file again"
         ) from error
     version = manifest.get("format")
     if type(version) is not int or not 1 <= version <= FORMAT:
         raise InputError(
-            f"{path} has format {repr(version)[:50]}; this version of unseen reads {FORMAT}: "
+            f"{path} has format {repr(version)[:50]}; this version of unseen reads 1 to {FORMAT}: "
             "update unseen, or save the model again with this version"
         )
     try:
@@ -99,18 +98,18 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     model = decode_model(manifest, arrays)
-    # Files of the first format do not tell what a model was trained on.
+    # Files of the first format do not say what a model was trained on.
     trained = vars(model).setdefault("training_data_", {})
     if not isinstance(trained, dict) or type(trained.get("rows", 0)) is not int:
-        raise InputError("what it says of its training data makes no sense")
+        raise InputError("what it says about its training data makes no sense")
     return model
 
 
 def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
-    """An error unless the parts belong together: names agree, and arrays fit."""
+    """An error unless names agree and arrays fit together."""
     width = model.n_features_in_
-    # Some array is as wide as the rows, or has a constant feature beside them, so that a forged
-    # number cannot ask for endless memory.
+    # Some array is as wide as the rows, perhaps with a constant feature, so that a forged number
+    # cannot ask for endless memory.
     wide = {size for array in arrays.values() for size in array.shape}
     if type(width) is not int or not wide & {width, width + 1}:
         raise InputError("no array in it fits the number of feature columns")

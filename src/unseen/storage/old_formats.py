@@ -1,4 +1,4 @@
-"""Manifests of older model files, in the words of the present format."""
+"""Manifests of older model files, brought up to the present format."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ Manifest = dict[str, Any]
 
 
 def upgraded(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
-    """The manifest with the method, the parameters and the state that a model has now."""
-    for step in _STEPS[manifest["format"] - 1 :]:
-        manifest = step(manifest, arrays)
+    """The manifest with the method, parameters and state of the present format."""
+    if manifest["format"] == 1:
+        manifest = _parts(manifest, arrays)
+    if manifest["method"] in _RANKING:
+        kept = {k: v for k, v in manifest["parameters"].items() if k not in _UNUSED}
+        return manifest | {"parameters": kept}
     return manifest
 
 
+# Parameters that the ranking methods once had, and that a fitted model does not need.
+_RANKING, _UNUSED = ("ale", "sje", "devise", "latem"), ("early_stopping", "verbose")
+
+
 def _parts(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
-    """Format 1 has a switch for each step of scaling, and JLSE one for every choice; format 2 has
-    parts, and a latent model."""
+    """Format 1 has switches for scaling and for every choice of JLSE; format 2 has parts, and a
+    latent model."""
     old = dict(manifest["parameters"])
     row = {"unit_length": old.pop("unit_rows"), "center": old.pop("center")}
     new = {"row_scaler": {"default": {"row scaler": row}}}
@@ -34,14 +41,14 @@ def _parts(manifest: Manifest, arrays: Mapping[str, np.ndarray]) -> Manifest:
     return manifest | {"method": "kernel-jlse", "parameters": parameters, "state": state}
 
 
-# Parameters of JLSE that mean the same in KernelJLSE. What else a model was trained with is in its
-# latent model; KernelJLSE does not train so any more.
+# Parameters of JLSE that mean the same in KernelJLSE. All else is in the latent model; KernelJLSE
+# does not train like that any more.
 _KEPT = ("n_target_atoms", "n_source_atoms", "decision", "random_state", "positive_weight")
 _KEPT_LAMBDAS = ("source_fit", "source_shrinkage", "target_fit", "target_shrinkage")
 
 
 def _algorithms(old: Mapping[str, Any]) -> dict[str, Any]:
-    """What was done in training and at test time."""
+    """The algorithms of training and of test time."""
     pairwise = old.get("training") == "pairwise"
     rounds = {name: old[name] for name in ("max_iter", "tol", "block_tol")}
     fits = {"source_fit": old["test_source_fit"], "target_fit": old["test_target_fit"]}
@@ -58,10 +65,10 @@ def _algorithms(old: Mapping[str, Any]) -> dict[str, Any]:
 def _latent_state(
     old: Mapping[str, Any], state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
-    """The arrays of a model as one latent model, beside what every method has."""
+    """The state with the arrays of the model in one latent model."""
     Zs, Zt = state["source_codes_"], state["target_codes_"]
     n_pairs = len(arrays[Zs["array"]]) * len(arrays[Zt["array"]])
-    # Decision 2 counted -log p_B with the λ2s of test time, also where codes are of the data fit.
+    # Decision 2 used the λ2s of test time in -log p_B, even for codes of the data fit.
     is_data_fit = old["test_embedding"] == "init" and old.get("inference") != "pairwise"
     ratio = old["source_fit"] / old["test_source_fit"] if is_data_fit else 1.0
     latent = [
@@ -89,7 +96,3 @@ def _latent_state(
 _MATRICES = ("source_dictionary", "target_dictionary", "similarity", "bias")
 _OTHERS = ("scaling", "class_scaling", "kernel", "source_codes", "target_codes", "calibration")
 _GONE = (*_MATRICES, *_OTHERS, "test_bias", "negative_weight")
-
-
-# Each makes of the manifest of one format that of the next.
-_STEPS = (_parts,)

@@ -1,8 +1,8 @@
 """Arrays and JSON in one safetensors file, sealed by checksums.
 
-The header's metadata holds one entry, whose name says what kind of file it is and whose text is
-JSON: the content, with the SHA-256 of every array and, last, of itself. A reader takes what this
-module writes and nothing else; names of arrays are `array0`, `array1`, ... and never paths.
+The metadata in the header has one entry. Its name is the kind of the file, its text is JSON: the
+content, with the SHA-256 of every array and, last, of itself. Only what this module writes is read;
+arrays are called `array0`, `array1`, ..., never paths.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from safetensors.numpy import save_file
 from unseen.errors import InputError
 from unseen.files.writing import writing
 
-# safetensors reads headers of up to 100 MB, in which the text stands with its quotes escaped.
+# safetensors reads headers of up to 100 MB, in which quotes of the text are escaped.
 MOST_TEXT = 16 * 2**20
 # A header of that size may describe a million empty arrays, which take a minute to read.
 MOST_ARRAYS = 10_000
-# A file with holes takes no room on a disk, and all of it in memory.
+# A sparse file takes no room on a disk, but all of it in memory.
 MOST_BYTES = 64 * 2**30
 _NAME = re.compile(r"array(0|[1-9]\d{0,5})")
 
 
 class DamagedError(ValueError):
-    """A file is not what this module writes; the message says where it differs."""
+    """A file is not what this module writes; the message says why."""
 
 
 class Arrays(dict[str, np.ndarray]):
-    """Arrays on their way into a file, which gives each its name; one given twice is held once."""
+    """The arrays of a file by name; one that is added twice is stored once."""
 
     def add(self, array: np.ndarray) -> str:
         array = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
@@ -47,7 +47,7 @@ class Arrays(dict[str, np.ndarray]):
 
 
 def write(path: str | os.PathLike[str], kind: str, content: dict[str, Any], arrays: Arrays) -> None:
-    """Write a file, whole or not at all. What could not be read again is an error."""
+    """Write a file, whole or not at all; it is an error if it could not be read again."""
     try:
         text = sealed(content | {"arrays": {name: digest(a) for name, a in arrays.items()}})
         _check_size(len(text), len(arrays), sum(array.nbytes for array in arrays.values()))
@@ -67,7 +67,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
                 raise DamagedError("it is a file of another kind")
             _check_size(len(text), len(names), os.path.getsize(path))
             if not all(map(_NAME.fullmatch, names)):
-                raise DamagedError("an array has a name that is not one of ours")
+                raise DamagedError("an array has an unknown name")
             arrays = {name: file.get_tensor(name) for name in names}
         content = json.loads(text)
         is_sealed = text == sealed(content)
@@ -84,7 +84,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
 
 
 def kind_of(path: str | os.PathLike[str]) -> list[str]:
-    """What kinds of file the metadata of a file name; nothing if there are none."""
+    """The kinds of file that the metadata of a file name."""
     try:
         with safe_open(path, framework="np") as file:
             return list(file.metadata() or {})
@@ -93,7 +93,7 @@ def kind_of(path: str | os.PathLike[str]) -> list[str]:
 
 
 def sealed(content: dict[str, Any]) -> str:
-    """The content as JSON, with the checksum of all its other entries as the last one."""
+    """The content as JSON, with the checksum of all its entries as the last one."""
     others = {k: v for k, v in content.items() if k != "sha256"}
     try:
         seal = hashlib.sha256(json.dumps(others, allow_nan=False).encode()).hexdigest()
@@ -117,10 +117,8 @@ def add_array(found: Any, array: np.ndarray) -> None:
 
 def _check_size(n_text: int, n_arrays: int, n_bytes: int) -> None:
     if n_text > MOST_TEXT or n_arrays > MOST_ARRAYS or n_bytes > MOST_BYTES:
-        raise DamagedError(
-            f"{n_bytes:,} bytes in {n_arrays:,} arrays and {n_text:,} letters are more than any "
-            "such file may hold"
-        )
+        sizes = f"{n_bytes:,} bytes in {n_arrays:,} arrays and {n_text:,} letters"
+        raise DamagedError(f"{sizes} are more than such a file may hold")
 
 
 def _check_numbers(arrays: dict[str, np.ndarray]) -> None:

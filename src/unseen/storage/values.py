@@ -1,4 +1,4 @@
-"""Values as JSON: arrays leave a reference, and a class is the word it is registered by.
+"""Values as JSON: arrays become references, and classes the words they are registered by.
 
 {"array": name}  {"names": [...]}  {"list": [...]}  {"dict": {...}}
 {word of a value: [its fields]}  {word of a part: {its parameters}}
@@ -26,8 +26,8 @@ register("class table")(ClassTable)
 def encode(value: Any, arrays: Arrays, exact: bool = False) -> Any:
     """A value as JSON; arrays of numbers go to `arrays`.
 
-    `exact` keeps how an array lies in memory, by which sums over it are the same to the last bit,
-    and the precision of a number.
+    `exact` keeps the memory layout of arrays, so that sums over them are the same to the last bit,
+    and the precision of numbers.
     """
     if isinstance(value, np.generic):
         if exact:
@@ -101,12 +101,12 @@ def known_class(word: str) -> type:
         module, _, name = word.partition(":")
         is_place = all(part.isidentifier() for part in f"{module}.{name}".split("."))
         way_out = f"import {module} first, if you trust it" if is_place else "update unseen"
-        raise InputError(f"it holds a {word!r}, which is not known here: {way_out}"[:300])
+        raise InputError(f"it holds the unknown class {word!r}: {way_out}"[:300])
     return kind
 
 
 def encode_parameters(model: Composite, arrays: Arrays) -> dict[str, Any]:
-    """Parameters as JSON. Of a part that is None the file has what that stands for now."""
+    """Parameters as JSON; for a part that is None, the present default."""
     found = {}
     for name, value in model.get_params(deep=False).items():
         is_default = value is None and name in model._parts
@@ -118,7 +118,7 @@ def encode_parameters(model: Composite, arrays: Arrays) -> dict[str, Any]:
 def decode_parameters(
     kind: type[Composite], encoded: dict[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Parameters from JSON. A part that was the default then and is not now stays as it was."""
+    """Parameters from JSON; a part that was the default then and is not now stays as it was."""
     found = {}
     for name, value in encoded.items():
         if isinstance(value, dict) and set(value) == {"default"}:
@@ -134,8 +134,7 @@ def encode_model(model: Composite, arrays: Arrays) -> dict[str, Any]:
     word = word_of(type(model))
     if word is None:
         raise InputError(
-            f"{type(model).__name__} could not be loaded again: define it once, and at the top of "
-            "a module"
+            f"{type(model).__name__} could not be loaded: define it once, at the top of a module"
         )
     return {
         "method": word,
@@ -157,7 +156,7 @@ def decode_model(content: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> A
     """A fitted model from JSON. Whether its parts belong together is not checked yet."""
     kind = known_class(content["method"])
     if not issubclass(kind, Composite) or not issubclass(kind, ClassifierMixin):
-        raise InputError(f"a {kind.__name__} is no method")
+        raise InputError(f"{kind.__name__} is not a method")
     model = kind(**decode_parameters(kind, content["parameters"], arrays))
     for name, value in content["state"].items():
         if not _is_state(kind, name):

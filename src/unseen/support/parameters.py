@@ -1,14 +1,16 @@
 """Parameters of estimators: what they may be, and those that are estimators themselves, the parts.
 
-Values are checked by the constraints of scikit-learn, with errors in plain words.
+Each is said once, as a field: its type, its default, what it may be, and what is worth trying.
 
-A class names its parts once,
+    @has_parameters
+    class Mine(ZeroShotClassifier):
+        strength: float = parameter(1.0, POSITIVE, tries=[0.1, 1.0, 10.0])
+        row_scaler: RowScaler | None = part(RowScaler)
 
-    _parts = {"row_scaler": Part(RowScaler), "class_scaler": Part(ClassScaler)}
-
-takes each of them in its constructor with the default None, which stands for the default part, and
-reads them by `self._part("row_scaler")`. Parameters of parts are then parameters of the method, by
-the names that scikit-learn gives them: `set_params(row_scaler__center=False)`.
+The constructor is made from these fields and those of the base classes. Values are checked by the
+constraints of scikit-learn, with errors in plain words. A part that is None stands for its default;
+`self._part("row_scaler")` gives the one in use. Parameters of parts are parameters of the method,
+by the names that scikit-learn gives them: `set_params(row_scaler__center=False)`.
 
 Plain parameters, as the command line and the logs have them, hold no objects: a part is the name of
 its class, followed by its own parameters.
@@ -17,8 +19,9 @@ its class, followed by its own parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -114,6 +117,8 @@ def is_float_array(value: Any, n_dimensions: int) -> bool:
 
 
 Kind = TypeVar("Kind", bound="Composite")
+Class = TypeVar("Class", bound="type[Composite]")
+Value = TypeVar("Value")
 
 
 class Composite(BaseEstimator):
@@ -122,6 +127,8 @@ class Composite(BaseEstimator):
     _parts: ClassVar[Mapping[str, Part]] = {}
     # What parameters may be, by name: lists of constraints as above.
     _parameter_constraints: ClassVar[Constraints] = {}
+    # What `tune` tries.
+    _grid: ClassVar[Mapping[str, list[Any]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -205,6 +212,31 @@ class Part(NamedTuple):
         """A part of this class with the default parameters."""
         default = self.default()
         return default if type(default) is kind else kind()
+
+
+def parameter(default: Value, *may_be: Any, tries: list[Any] | None = None) -> Value:
+    """A field, the constraints of which its value satisfies one, and the values `tune` tries."""
+    about = {"may_be": list(may_be) or None, "tries": tries}
+    return field(default=default, metadata=about)  # pyright: ignore[reportReturnType]
+
+
+def part(default: Callable[[], Composite], kinds: tuple[type[Composite], ...] = ()) -> Any:
+    """A field that is an estimator itself; None stands for what `default` makes."""
+    return field(default=None, metadata={"part": Part(default, kinds)})
+
+
+@dataclass_transform(eq_default=False)
+def has_parameters(kind: Class) -> Class:
+    """Make the fields of a class its parameters; one with just a new default may be what it was."""
+    made: Any = dataclass(eq=False, repr=False)(kind)
+
+    def said(what: str) -> dict[str, Any]:
+        return {f.name: f.metadata[what] for f in fields(made) if f.metadata.get(what)}
+
+    made._parameter_constraints = {**made._parameter_constraints, **said("may_be")}
+    made._parts = {**made._parts, **said("part")}
+    made._grid = {**made._grid, **said("tries")}
+    return made
 
 
 def built(kind: type[Kind], parameters: Mapping[str, Any]) -> Kind:

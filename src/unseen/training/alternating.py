@@ -8,7 +8,7 @@ paper's order; each block starts from its last solution and never returns anythi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -31,7 +31,14 @@ from unseen.solvers.source_codes import (
 )
 from unseen.solvers.target_codes import TargetSolver, TargetState
 from unseen.storage.checkpoint import Checkpoint
-from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, Composite, Constraints, at_least
+from unseen.support.parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Composite,
+    at_least,
+    has_parameters,
+    parameter,
+)
 from unseen.support.registry import register
 from unseen.support.work import tell
 
@@ -260,6 +267,7 @@ def mean_square_spread(S: np.ndarray) -> float:
 
 
 @register("algorithm 2")
+@has_parameters
 class Algorithm2(Composite):
     """Alternating training with one code per class and one per row (Algorithm 2); a part of JLSE.
 
@@ -270,16 +278,9 @@ class Algorithm2(Composite):
     block_tol : relative duality gap at which a block of a round counts as solved.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {
-        "max_iter": [at_least(0)],
-        "tol": [NOT_NEGATIVE],
-        "block_tol": [POSITIVE],
-    }
-
-    def __init__(self, max_iter: int = 1, tol: float = 0.0, block_tol: float = 1e-3) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.block_tol = block_tol
+    max_iter: int = parameter(1, at_least(0))
+    tol: float = parameter(0.0, NOT_NEGATIVE)
+    block_tol: float = parameter(1e-3, POSITIVE)
 
     def run(self, training: Training, checkpoint: Checkpoint) -> None:
         """Rounds from where `training` is, which the checkpoint notes after every block."""

@@ -17,19 +17,20 @@ import numpy as np
 import scipy.linalg
 
 from unseen.errors import InputError
-from unseen.model.gaussian import Posterior, gaussian_kernel, squared_distances
+from unseen.model.gaussian import Posterior, gaussian_kernel, median_square
 from unseen.rows.moments import Moments
 
 # The ridge of the covariance is set as if its variance were spread over so many directions.
 DIRECTIONS = 300
 _LEAST_BETWEEN = 1e-3
 _ROUNDING = 1e-6
+# Steps towards a better mixture of descriptions.
+_MOST_STEPS, _SHARES, _CLEARLY_LESS = 10, (0.1, 0.3), 0.999
 
 
 class Settings(NamedTuple):
     """Numbers that data do not give; see `unseen.GaussianMatch`."""
 
-    shrinkage: float
     misfit: float
     width: float
     stretch: float
@@ -37,14 +38,20 @@ class Settings(NamedTuple):
     tails: float | None
 
 
-def fit_posterior(
-    moments: Moments,
-    S: np.ndarray,
-    settings: Settings,
-    dtype: Any,
-    basis: np.ndarray | None = None,
-) -> Posterior:
-    """The model of rows with these moments and of scaled descriptions S (C x d_s).
+class Directions(NamedTuple):
+    """What the rows give: A and A'x̄, the means T of the seen classes, β, and counts of rows."""
+
+    projection: np.ndarray
+    origin: np.ndarray
+    means: np.ndarray
+    between: np.ndarray
+    counts: np.ndarray
+
+
+def find_directions(
+    moments: Moments, shrinkage: float | None, dtype: Any, basis: np.ndarray | None = None
+) -> Directions:
+    """The directions in which the means of classes differ, with covariance I within a class.
 
     dtype : of the rows. basis : of the span of the rows (d x d'), if `moments` are in that.
     """
@@ -52,7 +59,9 @@ def fit_posterior(
     means = moments.means()
     origin = means.mean(axis=0)
     means -= origin
-    factor = moments.shrunk_factor(settings.shrinkage, min(n_features, DIRECTIONS), dtype)
+    if shrinkage is None:
+        shrinkage = usual_shrinkage(float(moments.counts.sum()), n_features)
+    factor = moments.shrunk_factor(shrinkage, min(n_features, DIRECTIONS), dtype)
     solved = scipy.linalg.cho_solve((factor, False), means.T.astype(dtype), check_finite=False)
     del factor
     squares, Q = np.linalg.eigh(means @ solved.astype(np.float64))
@@ -68,28 +77,37 @@ def fit_posterior(
     Q = Q[:, keep][:, ::-1]
     projection = (solved @ (Q / sizes).astype(dtype)).astype(dtype)
     T = Q * sizes
-    noise_of_mean = float(np.mean(1.0 / moments.counts))
     variance = np.mean(T**2, axis=0)
-    between = np.maximum(variance - noise_of_mean, _LEAST_BETWEEN * variance)
-    width = _kernel_width(S, settings.width)
+    noise = float(np.mean(1.0 / moments.counts))
+    return Directions(
+        projection if basis is None else basis @ projection,
+        origin @ projection.astype(np.float64),
+        T,
+        np.maximum(variance - noise, _LEAST_BETWEEN * variance),
+        moments.counts.copy(),
+    )
+
+
+def fit_posterior(found: Directions, S: np.ndarray, settings: Settings) -> Posterior:
+    """The model of these directions and of scaled descriptions S (C x d_s)."""
+    width = 2.0 * settings.width**2 * median_square(S)
     values, modes = np.linalg.eigh(gaussian_kernel(S, S, width))
     values = np.maximum(values, 0.0)
-    noise = noise_of_mean / between + settings.misfit
-    weights = modes @ ((modes.T @ T) / (values[:, None] + noise))
+    noise = float(np.mean(1.0 / found.counts)) / found.between + settings.misfit
     posterior = Posterior(
-        projection=projection if basis is None else basis @ projection,
-        origin=origin @ projection.astype(np.float64),
-        between=between,
-        means=T,
-        counts=moments.counts.copy(),
+        projection=found.projection,
+        origin=found.origin,
+        between=found.between,
+        means=found.means,
+        counts=found.counts,
         descriptions=S,
         width=width,
-        weights=weights,
+        weights=modes @ ((modes.T @ found.means) / (values[:, None] + noise)),
         modes=modes,
         values=values,
         noise=noise,
         misfit=settings.misfit,
-        length=float(np.sqrt(np.mean(np.sum(T**2, axis=1)))),
+        length=float(np.sqrt(np.mean(np.sum(found.means**2, axis=1)))),
         stretch=settings.stretch,
         spread=settings.spread,
         tails=settings.tails,
@@ -97,10 +115,34 @@ def fit_posterior(
     return replace(posterior, gain=expected_gain(posterior))
 
 
-def _kernel_width(S: np.ndarray, width: float) -> float:
-    """2 w² for w in units of the median distance of two seen classes."""
-    distances = squared_distances(S, S)[np.triu_indices(len(S), 1)]
-    return 2.0 * width**2 * float(np.median(distances[distances > 0]))
+def weigh_tables(found: Directions, tables: list[np.ndarray], settings: Settings) -> np.ndarray:
+    """The weight of each of several scaled descriptions of the seen classes; they sum to one.
+
+    The squared distances of the descriptions are mixed by them. Chosen is what predicts the mean of
+    a seen class best from the others: the best description first, then a little of any other for
+    as long as that helps. Descriptions are to have a median squared distance of one.
+    """
+
+    def error(weights: np.ndarray) -> float:
+        S = np.hstack([np.sqrt(w) * table for w, table in zip(weights, tables, strict=True)])
+        means, _ = left_out(fit_posterior(found, S, settings))
+        return float(np.sum((found.means - means) ** 2))
+
+    alone = np.eye(len(tables))
+    errors = [error(weights) for weights in alone]
+    best, weights = min(errors), alone[int(np.argmin(errors))]
+    for _ in range(_MOST_STEPS):
+        tries = [(1 - t) * weights + t * other for t in _SHARES for other in alone]
+        errors = [error(mixed) for mixed in tries]
+        if min(errors) > _CLEARLY_LESS * best:
+            break
+        best, weights = min(errors), tries[int(np.argmin(errors))]
+    return weights
+
+
+def usual_shrinkage(n_rows: float, n_features: int) -> float:
+    """3/4 for few rows, and less the more rows there are for each column to know Σ_w by."""
+    return 0.75 / (1.0 + 0.1 * n_rows / n_features)
 
 
 def left_out(model: Posterior) -> tuple[np.ndarray, np.ndarray]:
@@ -128,3 +170,15 @@ def _expected_score(model: Posterior, v: np.ndarray, away: np.ndarray) -> np.nda
     variance = 1.0 + model.spread * v
     distances = np.sum((1.0 + away) / variance, axis=1)
     return model.log_density(distances) - 0.5 * np.log(variance).sum(axis=1)
+
+
+def kernel_ridge(K: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
+    """(K + penalty · mean diagonal · I)^-1 (targets - their average), C x h."""
+    system = K + penalty * (np.trace(K) / len(K)) * np.eye(len(K))
+    try:
+        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise InputError(
+            f"the penalty {penalty:g} is too small for these descriptions: the system is singular"
+        ) from error
+    return scipy.linalg.cho_solve(factor, targets - targets.mean(axis=0), check_finite=False)

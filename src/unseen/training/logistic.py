@@ -22,7 +22,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unseen.rows.blocks import TrainingRows, array_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
-from unseen.storage.checkpoint import Note, Steps
 from unseen.support.work import threads_for
 
 # scores (N x K, overwritten) -> mean loss, and its derivative by the scores
@@ -46,27 +45,17 @@ class Linear(NamedTuple):
 
 
 def fit_multinomial(
-    X: np.ndarray,
-    scaling: RowScaling,
-    labels: np.ndarray,
-    n_classes: int,
-    penalty: float,
-    steps: Steps | None = None,
+    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, n_classes: int, penalty: float
 ) -> Linear:
     """Classifiers of classes that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     start = np.log(shares) - np.log(shares).mean()
     loss = partial(multinomial_loss, labels=labels)
-    return _fit(X, scaling, loss, start, shares, penalty, steps)
+    return fit_linear(X, scaling, loss, start, _curvature(shares), penalty)
 
 
 def fit_binary(
-    X: np.ndarray,
-    scaling: RowScaling,
-    labels: np.ndarray,
-    targets: np.ndarray,
-    penalty: float,
-    steps: Steps | None = None,
+    X: np.ndarray, scaling: RowScaling, labels: np.ndarray, targets: np.ndarray, penalty: float
 ) -> Linear:
     """K classifiers that know nothing of each other: log p(1|x) - log p(0|x) = w_k'x̃ + b_k.
 
@@ -78,7 +67,7 @@ def fit_binary(
     shares = np.clip(counts @ targets, 0.5, labels.size - 0.5) / labels.size
     loss = partial(binary_loss, targets=targets[labels])
     start = scipy.special.logit(shares)
-    return _fit(X, scaling, loss, start, shares, penalty, steps)
+    return fit_linear(X, scaling, loss, start, _curvature(shares), penalty)
 
 
 def multinomial_loss(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
@@ -107,52 +96,36 @@ def binary_loss(scores: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndar
     return float(value / scores.shape[0]), scores
 
 
-def lbfgs(
-    function: Function,
-    start: np.ndarray,
-    found: list[Any] | None = None,
-    note: Note | None = None,
-    **options: Any,
-) -> Any:
-    """What scipy's L-BFGS-B finds from `start`, an array of any shape.
+def lbfgs(function: Function, start: np.ndarray, **options: Any) -> Any:
+    """What scipy's L-BFGS-B finds from `start`, an array of any shape."""
 
-    scipy does not give out the state of the method, but given the same values and gradients it
-    takes the same steps. So these are noted, and replayed when a fit is resumed; with `note` all
-    gradients stay in memory.
-    """
-    values, gradients = ([], []) if found is None else found
-    n_asked = 0
-
-    def answer(point: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal n_asked
-        n_asked += 1
-        if n_asked > len(values):
-            value, gradient = function(point)
-            if note is not None:
-                values.append(value)
-                gradients.append(gradient)
-                note([values[:], gradients[:]])
-        else:
-            value, gradient = values[n_asked - 1], gradients[n_asked - 1]
+    def flat(point: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = function(point)
         return value, gradient.ravel().astype(np.float64)
 
-    return minimize(answer, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    return minimize(flat, start.ravel(), jac=True, method="L-BFGS-B", options=options)
 
 
-def _fit(
+def _curvature(shares: np.ndarray) -> float:
+    """The mean second derivative of a logistic loss where the probabilities are `shares`."""
+    return float(np.mean(shares * (1 - shares)))
+
+
+def fit_linear(
     X: np.ndarray,
     scaling: RowScaling,
     loss: Loss,
     start: np.ndarray,
-    shares: np.ndarray,
+    curvature: float,
     penalty: float,
-    steps: Steps | None,
 ) -> Linear:
-    """From W = 0 and the bias `start`, at which the loss has the probabilities `shares`."""
-    curvature = float(np.mean(shares * (1 - shares)))
+    """Classifiers for any convex loss, from W = 0 and the bias `start`.
+
+    `curvature` is the mean second derivative of the loss by a score there.
+    """
     with threads_for(float(X.size) * start.size):
         rows, basis = narrow_rows(X, scaling)
-        found = _Problem(rows, loss, curvature, penalty, start.size).solve(start, steps or Steps())
+        found = _Problem(rows, loss, curvature, penalty, start.size).solve(start)
     return found if basis is None else found._replace(weights=basis @ found.weights)
 
 
@@ -203,27 +176,22 @@ class _Problem:
         gram.flat[:: rows.n_columns + 1] += max(self.penalty, lost)
         self.factor = scipy.linalg.cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
 
-    def solve(self, start: np.ndarray, steps: Steps) -> Linear:
+    def solve(self, start: np.ndarray) -> Linear:
         """From W = 0 and the bias `start`, until the gradient is a small share of the first one."""
         v = np.zeros(self.shape)
         v[-1] = start * self.root
-        W, bias, n_iter = steps.run(partial(self._descend, v))
-        if n_iter >= _MAX_ITER:
+        tol = _TOL[self.rows.dtype.itemsize] * float(np.abs(self.value_and_gradient(v)[1]).max())
+        limits = {"maxiter": _MAX_ITER, "gtol": tol, "ftol": np.finfo(self.rows.dtype).eps}
+        found = lbfgs(self.value_and_gradient, v, maxcor=_MEMORY, **limits)
+        if found.nit >= _MAX_ITER:
             warnings.warn(
-                f"logistic regression stopped after {_MAX_ITER} steps before it had converged; a "
-                "larger penalty makes the problem easier",
+                f"training of the classifiers stopped after {_MAX_ITER} steps before it had "
+                "converged; a larger penalty makes the problem easier",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return Linear(W, (bias - self.mean @ W).astype(W.dtype), n_iter)
-
-    def _descend(self, v: np.ndarray, state: list[Any] | None, note: Note | None) -> list[Any]:
-        """L-BFGS from v: W, the bias of rows whose mean is taken off, and the number of steps."""
-        state = state or [[part] for part in self.value_and_gradient(v)]
-        tol = _TOL[self.rows.dtype.itemsize] * float(np.abs(state[1][0]).max())
-        limits = {"maxiter": _MAX_ITER, "gtol": tol, "ftol": np.finfo(self.rows.dtype).eps}
-        found = lbfgs(self.value_and_gradient, v, state, note, maxcor=_MEMORY, **limits)
-        return [*self._weights(found.x), int(found.nit)]
+        W, bias = self._weights(found.x)
+        return Linear(W, (bias - self.mean @ W).astype(W.dtype), int(found.nit))
 
     def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient by (V, v)."""

@@ -7,7 +7,6 @@ with K maps V_k (d x r each; one map for a plain bilinear score), kept as one ar
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -15,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.classes.splits import ClassHoldout
-from unseen.errors import InputError
-from unseen.metrics import per_class_accuracy
 from unseen.model.ranking import Ranking
 from unseen.rows.blocks import array_blocks, row_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
@@ -80,11 +77,6 @@ class Problem:
             total += float(losses.sum(dtype=np.float64))
         return total / self.index.size + 0.5 * self.penalty * sum_of_squares(V.reshape(len(V), -1))
 
-    def accuracy(self, V: np.ndarray) -> float:
-        """Per-class accuracy."""
-        found = [self.scores(V, rows).argmax(axis=1) for rows in self.blocks()]
-        return per_class_accuracy(self.labels, np.concatenate(found))
-
     def gradient(self, V: np.ndarray, numbers: np.ndarray | slice) -> np.ndarray:
         """The gradient of J with the mean taken over these rows alone, d x K x r."""
         X = self.rows(numbers)
@@ -139,24 +131,21 @@ class Schedule:
     tol : stop when a pass lowers J by less than this share; 0 makes all passes.
     batch_size : rows per step; fewer where a pass would have less than ten steps.
     random_state : seed of the order of the rows, which is new in every pass.
-    announce : a name with which to report J on standard error after each pass, or None.
     """
 
     max_iter: int = 20
     tol: float = 1e-3
     batch_size: int = 128
     random_state: int = 0
-    announce: str | None = None
 
 
 class Trained(NamedTuple):
-    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, J before the first and
-    after each pass, and what `watch` said after each."""
+    """Averaged weights (d x K x r), the squares of AdaGrad to continue with, and J before the first
+    and after each pass."""
 
     weights: np.ndarray
     squares: np.ndarray
     history: np.ndarray
-    watched: list[float]
 
     @property
     def n_iter(self) -> int:
@@ -197,7 +186,6 @@ class _Descent:
         self.weights, self.average, self.squares = (np.array(a, order="C") for a in arrays)
 
 
-Watch = Callable[[np.ndarray], float]
 Prune = Callable[[int, np.ndarray], np.ndarray | None]
 
 
@@ -208,26 +196,25 @@ def minimise(
     squares: np.ndarray | None = None,
     *,
     steps: Steps | None = None,
-    watch: Watch | None = None,
     prune: Prune | None = None,
 ) -> Trained:
     """Lower J by mini-batches from `start`, or from one map of zeros; `squares` are those of the
     training that led to `start`, so that the first steps are not larger than its last.
 
-    After each pass `prune(n_passes, V)` says which maps to keep, None for all of them,
-    `watch(V)` is shown the averaged weights, and the state is noted; this is one of `steps`.
+    After each pass `prune(n_passes, V)` says which maps to keep, None for all of them, and the
+    state is noted; this is one of `steps`.
     """
     start = problem.zeros() if start is None else start
     descent = _Descent(start, squares, _RATE * problem.radius() / np.sqrt(start[:, 0].size))
 
     def train(found: list[Any] | None, note: Note | None) -> list[Any]:
         rng = np.random.default_rng(schedule.random_state)
-        history, watched, is_flat = [], [], False
+        history, is_flat = [], False
         if found is None:
             history.append(problem.objective(start))
         else:
-            history, watched, is_flat = found[:3]
-            descent.restore(*found[3:])
+            history, is_flat = found[:2]
+            descent.restore(*found[2:])
         for n_passes in range(1, schedule.max_iter + 1):
             if is_flat:
                 break
@@ -241,15 +228,11 @@ def minimise(
             if kept is not None:
                 descent.keep(kept)
             history.append(problem.objective(descent.average))
-            if watch:
-                watched.append(watch(descent.average))
-            if schedule.announce:
-                sys.stderr.write(f"{schedule.announce} pass {n_passes}: J = {history[-1]:.6g}\n")
             stalls = schedule.tol > 0 and history[-2] - history[-1] < schedule.tol * history[-2]
             is_flat = n_passes > 1 and kept is None and stalls
             if note is not None:
-                note([history[:], watched[:], is_flat, *descent.state()])
-        return [descent.average, descent.squares, np.array(history), watched]
+                note([history[:], is_flat, *descent.state()])
+        return [descent.average, descent.squares, np.array(history)]
 
     return Trained(*(Steps() if steps is None else steps).run(train))
 
@@ -262,11 +245,6 @@ def _batches(rng: np.random.Generator, n_rows: int, batch_size: int) -> list[np.
 
 def hold_out(problem: Problem, random_state: int) -> tuple[Problem, Problem]:
     """The problem without a fifth of its classes, and that of those classes alone."""
-    if len(problem.S) < FEWEST_CLASSES:
-        raise InputError(
-            "two seen classes are held out and two or more trained on, so at least "
-            f"{FEWEST_CLASSES} are needed; there are {len(problem.S)}"
-        )
     parts = next(ClassHoldout(0.2, 1, random_state).split(problem.labels, problem.labels))
     return _part(problem, parts[0]), _part(problem, parts[1])
 
@@ -274,12 +252,3 @@ def hold_out(problem: Problem, random_state: int) -> tuple[Problem, Problem]:
 def _part(problem: Problem, rows: np.ndarray) -> Problem:
     classes, labels = np.unique(problem.labels[rows], return_inverse=True)
     return replace(problem, index=problem.index[rows], labels=labels, S=problem.S[classes])
-
-
-def best_number_of_passes(
-    problem: Problem, schedule: Schedule, train: Callable[[Problem, Schedule, Watch], Trained]
-) -> int:
-    """The number of passes after which held-out seen classes are recognised best."""
-    kept, held = hold_out(problem, schedule.random_state)
-    accuracies = train(kept, replace(schedule, announce=None), held.accuracy).watched
-    return 1 + int(np.argmax(accuracies))

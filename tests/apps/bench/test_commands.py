@@ -158,7 +158,8 @@ def test_an_interrupted_bench_keeps_what_is_done_and_ends_quietly(
     n_kept = len(kept)
     assert 1 <= n_kept < 40
     done = run_unseen("bench", folder, "-m", "eszsl", "--trials", n_kept + 1, "-o", tmp_path)
-    assert f"{n_kept} of {n_kept + 1} results were in" in done.out
+    assert f"] {n_kept + 1} of {n_kept + 1}: " in done.err
+    assert done.err.count(" of ") == 1, "nothing was run again"
     assert lasting(tmp_path / "results.jsonl")[:n_kept] == kept
 
 
@@ -178,7 +179,7 @@ def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Pa
     ("arguments", "words"),
     [
         (["bench"], "name a data set"),
-        (["bench", "digits", "nosuch"], "nosuch does not exist; the data sets that come with"),
+        (["bench", "digits", "nosuch"], "nosuch does not exist; 'digits', 'synthetic' come with"),
         (["bench", "digits", "-m", "nope"], "no method 'nope'"),
         (["sweep", "n_target_atoms"], "name a data set"),
         (["sweep", "nope", "digits"], "no parameter 'nope'"),

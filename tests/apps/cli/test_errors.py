@@ -132,10 +132,10 @@ def no_table(folder: Path) -> None:
         (holes, "row 5, column 3"),
         (fewer_rows, "70 rows of features but 77 labels"),
         (ragged_table, "line 13: 3 cells where the header has 7"),
-        (twice, "one name: 'Heron'"),
+        (twice, "share a name: 'Heron'"),
         (no_bytes, "features.npz is empty (0 bytes)"),
-        (half_npz, "features.npz is not a whole .npz file, it may be truncated"),
-        (half_mat, "features.mat is not a whole .mat file, it may be truncated"),
+        (half_npz, "features.npz is not a .npz file, or it is truncated"),
+        (half_mat, "features.mat is not a .mat file, or it is truncated"),
         (pickled, "pickle"),
         (no_table, "no classes file"),
     ],
@@ -185,7 +185,7 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
     for command in ("check", "fit", "tune"):
         options = [] if command == "check" else ["--out", tmp_path / "m"]
         outcome = run_unseen(command, tmp_path / "absent", *options)
-        assert_one_sentence(outcome, "does not exist; the data sets that come with", "'digits'")
+        assert_one_sentence(outcome, "does not exist; 'digits', 'synthetic' come with", "'digits'")
 
 
 # -- rows and classes that a model cannot use ---------------------------------------------------
@@ -194,8 +194,8 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["narrow.npy"], "has 5 columns, the model was trained on 12"),
-        (["holes.npy"], "NaN or infinite at row 1, column 0"),
+        (["narrow.npy"], "has 5 columns, but the model was trained on 12"),
+        (["holes.npy"], "NaN or infinite in row 1, column 0"),
         (["absent.npy"], "absent.npy does not exist"),
         (["digits"], "64"),
         (["birds", "--candidates", "Hern"], "no class 'Hern' is known to the model; nearest name"),
@@ -264,7 +264,7 @@ def test_evaluation_on_other_features_is_refused(model_file: Path) -> None:
         (lambda path: path.unlink(), "does not exist"),
         (lambda path: path.write_text("not a model\n"), "not a model file"),
         (lambda path: path.write_bytes(b""), "is empty"),
-        (halve, "; fit the model again, or copy the file again from where it is whole"),
+        (halve, "; fit the model again, or copy the file again"),
     ],
     ids=["missing", "text", "empty", "truncated"],
 )

@@ -126,7 +126,7 @@ def test_a_search_that_is_not_understood(
     ("value", "reason"),
     [
         (-1, "--hold-out must be a whole number from 2 to 6"),
-        (1, "as among one class every prediction is right"),
+        (1, "every prediction among one class is right"),
         (1.5, "or a share between 0 and 1, not 1.5"),
         (7, "holds out 7 of 8 seen classes and leaves fewer than two to train on: at most 6"),
     ],

@@ -346,3 +346,33 @@ def test_methods_side_by_side(look: Look) -> None:
     assert to_rgb(marks[0].get_markerfacecolor()) == to_rgb(look.wrong)
     assert to_rgb(marks[1].get_markerfacecolor()) == to_rgb(look.paper)
     assert overlaps(boxes(visible_texts(figure))) == 0
+
+
+# -- suites -------------------------------------------------------------------------------------
+
+
+@looks
+def test_a_suite_has_the_best_method_on_top(look: Look) -> None:
+    names, n_splits = ["middle", "worst $x_", "best"], 4
+    ranks = {
+        "top-1": np.array([[2.0, 2.5, 1.5], [1.5, 2.0, 1.0], [2.5, 3.0, 2.0]]),
+        "mAP": np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]),
+    }
+    scores = {f"data {k}": rng().uniform(size=(n_splits, 3)) for k in range(9)}
+    figure = plots.suite_figure(names, ranks, scores, look)
+    left, right = figure.axes
+    ticks = [t.get_text() for t in left.get_yticklabels()]
+    assert ticks == ["best", "middle", r"worst \$x_"]
+    assert left.get_ylim() == (2.5, -0.5), "the first line is on top"
+    assert left.lines[0].get_xdata().tolist() == [1.5, 2.0, 2.5]
+    ends = [path.get_segments() for path in left.collections]
+    assert [segment[:, 0].tolist() for segment in ends[0]] == [[1.0, 2.0], [1.5, 2.5], [2.0, 3.0]]
+    means = [line for line in right.lines if str(line.get_label()).startswith("data")]
+    for line, shares in zip(means, scores.values(), strict=True):
+        assert np.allclose(line.get_xdata(), 100 * shares.mean(axis=0)[[2, 0, 1]])
+    assert len(right.collections) == 9
+    assert all(len(marks.get_offsets()) == 3 * n_splits for marks in right.collections)
+    marks = {(line.get_color(), line.get_marker()) for line in means}
+    assert len(marks) == 9, "data sets are told apart"
+    assert overlaps(boxes(visible_texts(figure))) == 0
+    assert encoded(figure, "png").startswith(b"\x89PNG")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import unseen
+from unseen.apps.bench.class_splits import capped, drawn
 from unseen.apps.bench.paper import GROUPS
 from unseen.datasets import ZeroShotDataset, open_dataset
 from unseen.errors import InputError, listed, nearest
@@ -29,6 +30,9 @@ class Job(NamedTuple):
     budget : seconds after which the search for them begins no fit; 0 for no limit.
     generalized : let seen and unseen classes compete; rows of seen classes are kept for testing.
     random_classes : draw this many classes as unseen instead of those of the split; 0 for those.
+    inside : draw a fifth of the classes as unseen, "seen" among those that no split keeps as
+        unseen, "all" among all; "" for the classes of the split.
+    most_rows : rows of each class at most; 0 for no limit.
     """
 
     data: str
@@ -39,6 +43,8 @@ class Job(NamedTuple):
     budget: float = 0
     generalized: bool = False
     random_classes: int = 0
+    inside: str = ""
+    most_rows: int = 0
 
     @property
     def labels(self) -> list[str]:
@@ -47,7 +53,9 @@ class Job(NamedTuple):
 
     def key(self, label: str) -> str:
         """What names the result of one of its methods, in the log."""
-        return key_of([*self, label])
+        # The last two came later: without them a job has the key that older logs know it by.
+        later = self[-2:] if any(self[-2:]) else ()
+        return key_of([*self[:-2], *later, label])
 
 
 def key_of(parts: Sequence[Any]) -> str:
@@ -87,6 +95,10 @@ def opened(job: Job) -> ZeroShotDataset:
             )
         rng = np.random.default_rng(job.trial)
         data = data.with_unseen(rng.choice(names, job.random_classes, replace=False))
+    if job.inside:
+        data = drawn(data, job.inside, job.trial)
+    if job.most_rows:
+        data = capped(data, job.most_rows, job.trial)
     if not job.generalized:
         data = replace(data, test_rows=np.empty(0, dtype=np.intp))
     elif not data.seen_test_rows.size:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from unseen.apps.bench import tables
 from unseen.apps.bench.log import read_records
+from unseen.apps.bench.suite_tables import further_tables, suite_shown, suite_tables
 from unseen.apps.bench.sweep import Sweep, sweep_shown, sweep_table
 from unseen.apps.bench.tables import Record
 from unseen.apps.report import page as html
 from unseen.apps.report.provenance import made_with
 from unseen.apps.report.publish import publish, write_page
 from unseen.errors import InputError, counted
+
+_SHARED = ("tuning", "budget", "random_classes", "inside", "most_rows")
 
 
 def write_run_report(run: Path, folder: Path) -> Path:
@@ -27,17 +30,22 @@ def write_run_report(run: Path, folder: Path) -> Path:
     groups: dict[str, list[Record]] = {}
     for record in records:
         # What all results of one command share.
-        fields = Sweep._fields if "parameter" in record else ("tuning", "budget", "random_classes")
-        shared = [*(record[field] for field in fields), record.get("generalized") is None]
+        fields = Sweep._fields if "parameter" in record else _SHARED
+        shared = [*(record.get(field) or 0 for field in fields), record.get("generalized") is None]
         groups.setdefault(json.dumps(shared), []).append(record)
     for number, group in enumerate(groups.values(), start=1):
         if "parameter" in group[0]:
             sweep = Sweep(*(group[0][field] for field in Sweep._fields))
             shown = sweep_shown(sweep, group, f"sweep-{number}-{sweep.parameter}")
             parts += [sweep_table(sweep, group).html(), publish(shown, folder / "figures")]
+            continue
+        if group[0].get("inside"):
+            parts.append(publish(suite_shown(group, f"suite-{number}"), folder / "figures"))
+            made = [*suite_tables(group), *further_tables(group)]
         else:
-            parts += [table.html() for table in tables.all_tables(group)]
-            parts.append(_parameters(group))
+            made = tables.all_tables(tables.named_by_split(group))
+        parts += [table.html() for table in made]
+        parts.append(_parameters(group))
     parts.append(html.section("Data and machine", _provenance(records)))
     return write_page(folder / "index.html", f"Results in {run.name or run}", "\n".join(parts))
 

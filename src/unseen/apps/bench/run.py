@@ -11,8 +11,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from unseen.apps.bench.jobs import Job, opened, seeded
@@ -38,9 +39,17 @@ def run(
     A result of data whose files have changed since is no result: its job is run again.
 
     A process of its own gives each job a fresh memory, so that its peak is that of its method
-    alone. A job that fails does not stop the others, and is tried again by the next run. The search
-    for parameters of a job that was stopped resumes from a file beside the log.
+    alone; methods on the same random split of a suite share one, which would else spend most of its
+    time on starting. A job that fails does not stop the others, and is tried again by the next run.
+    The search for parameters of a job that was stopped resumes from a file beside the log.
     """
+    with Workers() as workers:
+        return _run(jobs, log, progress, workers)
+
+
+def _run(
+    jobs: Sequence[Job], log: Log, progress: Callable[[Job, int], None], workers: Workers
+) -> dict[Job, str]:
     failed = {}
     present = functools.cache(_present_sources)
     for number, job in enumerate(jobs):
@@ -52,7 +61,7 @@ def run(
             continue
         progress(job, number)
         try:
-            log.append(_in_own_process(job, state))
+            log.append(_in_own_process(job, state, workers))
             checkpoint.remove(state)
         except JobError as error:
             failed[job] = str(error)
@@ -71,28 +80,62 @@ class JobError(RuntimeError):
     """A job came to no result."""
 
 
-def _in_own_process(job: Job, state: Path) -> list[dict[str, Any]]:
-    # In a session of its own it is not reached by the Ctrl-C of our terminal, which is for us.
-    with subprocess.Popen(
-        [sys.executable, "-m", __name__, json.dumps([job, str(state)])],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as worker:
-        try:
-            assert worker.stdout is not None
-            answer = worker.stdout.read()
-        except BaseException:
-            worker.kill()
-            raise
-    if worker.returncode:
-        raise JobError(
-            f"its process ended with code {worker.returncode}, as it does when memory runs out"
-        )
-    outcome = json.loads(answer)
+def _in_own_process(job: Job, state: Path, workers: Workers) -> list[dict[str, Any]]:
+    outcome = workers.ask(job, state)
     if isinstance(outcome, str):
         raise JobError(outcome)
     return outcome
+
+
+class Workers:
+    """Processes that do jobs, one at a time: a new one for each job, but those that share one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._place: Any = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._end(self._process)
+
+    def ask(self, job: Job, state: Path) -> list[dict[str, Any]] | str:
+        """The results of a job, or one sentence on why there are none."""
+        place = job._replace(method="") if job.inside else None
+        if self._process is not None and (place is None or place != self._place):
+            self._end(self._process)
+        self._process, self._place = self._process or _started(), place
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):  # It is dead, which the empty answer says.
+            self._process.stdin.write(json.dumps([job, str(state)]).encode() + b"\n")
+            self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            code = self._end(self._process)
+            raise JobError(f"its process ended with code {code}, as it does when memory runs out")
+        return json.loads(answer)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> int:
+        """Close a process, which ends when its input does; returns its code."""
+        self._process = None
+        with process, suppress(BrokenPipeError):
+            assert process.stdin is not None
+            process.stdin.close()
+        return process.returncode
+
+
+def _started() -> subprocess.Popen[bytes]:
+    # In a session of its own it is not reached by the Ctrl-C of our terminal, which is for us.
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def _work(job: Job, state: Path) -> list[dict[str, Any]] | str:
@@ -106,10 +149,26 @@ def _work(job: Job, state: Path) -> list[dict[str, Any]] | str:
         return f"{type(error).__name__}: {error}"
 
 
-def _end_with_parent() -> None:
-    """A parent that was killed says nothing, but its end of the pipe closes."""
-    os.read(0, 1)
-    os._exit(1)
+def _serve() -> None:
+    """Do the jobs that come in by standard input, a line each, and answer each by a line.
+
+    A parent that was killed says nothing, but its end of the pipe closes, which ends us at once.
+    """
+    jobs: SimpleQueue[str] = SimpleQueue()
+    answers = sys.stdout
+
+    def listen() -> None:
+        for line in sys.stdin:
+            jobs.put(line)
+        os._exit(1)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        fields, place = json.loads(jobs.get())
+        with redirect_stdout(sys.stderr):
+            outcome = _work(Job(*fields), Path(place))
+        answers.write(json.dumps(outcome) + "\n")
+        answers.flush()
 
 
 def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
@@ -124,7 +183,7 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
     training = TrainingData.of(X, y, data.classes)
     limits = (job.trial, job.budget or None, state)
     chosen, seconds = tuned_parameters(job.labels, job.tuning, training, *limits)
-    split = "random" if job.random_classes else data.split
+    split = "random" if job.random_classes or job.inside else data.split
     facts = {"training_rows": int(y.size), "X_mb": X.nbytes / 2**20, **provenance(data)}
     fits: dict[str, tuple[ZeroShotClassifier, dict[str, Any]]] = {}
     results = []
@@ -140,7 +199,7 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
             fits[key] = model, cost
         fitted, cost = fits[key]
         fitted.set_params(**model.get_params(deep=False))
-        if job.generalized:
+        if job.generalized and fitted.needs_calibration:
             start = time.perf_counter()
             fitted.calibrate_seen(X, y, job.trial)
             spent = time.perf_counter() - start
@@ -154,8 +213,4 @@ def run_job(job: Job, state: Path | None = None) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with redirect_stdout(sys.stderr):
-        fields, place = json.loads(sys.argv[1])
-        outcome = _work(Job(*fields), Path(place))
-    print(json.dumps(outcome))
+    _serve()

@@ -28,14 +28,14 @@ def all_tables(records: Sequence[Record]) -> list[Table]:
     retrieval = "Retrieval: mean average precision (%)"
     relative = "Retrieval against the other unseen classes: mean average precision (%)"
     tables = [
-        _measure(recognition, records, "per_class_accuracy", paper.RECOGNITION),
-        _measure(retrieval, records, "mean_average_precision", paper.RETRIEVAL),
-        _measure(relative, records, "relative_mean_average_precision", {}),
+        measure_table(recognition, records, "per_class_accuracy", paper.RECOGNITION),
+        measure_table(retrieval, records, "mean_average_precision", paper.RETRIEVAL),
+        measure_table(relative, records, "relative_mean_average_precision", {}),
     ]
     if any(r["generalized"] for r in records):
         tables.append(_generalized([r for r in records if r["generalized"]]))
     tables += [_by_class(_of(records, data=data)) for data in _few_classes(records)]
-    tables.append(_cost(records))
+    tables.append(cost_table(records))
     return tables
 
 
@@ -48,7 +48,7 @@ def _of(records: Sequence[Record], **fields: str) -> list[Record]:
     return [r for r in records if all(r[name] == value for name, value in fields.items())]
 
 
-def _methods(records: Sequence[Record]) -> list[str]:
+def methods_of(records: Sequence[Record]) -> list[str]:
     """Methods in the order they came in, the paper's variants last and in their own order."""
     names = distinct(records, "method")
     return sorted(names, key=lambda n: (n in LABELS, LABELS.index(n) if n in LABELS else 0))
@@ -57,9 +57,21 @@ def _methods(records: Sequence[Record]) -> list[str]:
 def _groups(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
     """The trials of each method on each data set, and a name for them."""
     for data in distinct(records, "data"):
-        for method in _methods(records):
+        for method in methods_of(records):
             if found := _of(records, data=data, method=method):
                 yield f"{data}, {method_name(method)}", found
+
+
+def named_by_split(records: Sequence[Record]) -> list[Record]:
+    """The records, in which a data set with results of several splits goes by its name and split:
+    these are no trials of one thing."""
+    splits: dict[str, set[str]] = {}
+    for r in records:
+        splits.setdefault(r["data"], set()).add(r["split"])
+    return [
+        r | {"data": f"{r['data']}, {r['split']}"} if len(splits[r["data"]]) > 1 else r
+        for r in records
+    ]
 
 
 def method_name(name: str) -> str:
@@ -68,11 +80,11 @@ def method_name(name: str) -> str:
     return NAMES.get(name) or (METHODS[name].__name__ if name in METHODS else name)
 
 
-def _measure(
+def measure_table(
     title: str, records: Sequence[Record], field: str, reported: paper.PaperTable
 ) -> Table:
     """Mean ± deviation over trials, methods down, data sets across, then the paper's numbers."""
-    data, methods = distinct(records, "data"), _methods(records)
+    data, methods = distinct(records, "data"), methods_of(records)
     in_paper = list(dict.fromkeys(filter(None, map(paper.benchmark, data)))) if reported else []
     columns = ["method", *data, *(["average"] if len(data) > 1 else [])]
     rows = []
@@ -137,7 +149,7 @@ def _few_classes(records: Sequence[Record]) -> list[str]:
 
 def _by_class(records: Sequence[Record]) -> Table:
     """Average precision of each class of a data set, as the paper has it for AwA."""
-    data, methods = records[0]["data"], _methods(records)
+    data, methods = records[0]["data"], methods_of(records)
     reported = paper.AWA_BY_CLASS if data.upper().startswith("AWA1") else {}
     rows = []
     for k, entry in enumerate(records[0]["by_class"]):
@@ -153,7 +165,7 @@ def _by_class(records: Sequence[Record]) -> Table:
     return Table(f"{data}: average precision of each unseen class (%)", columns, rows)
 
 
-def _cost(records: Sequence[Record]) -> Table:
+def cost_table(records: Sequence[Record]) -> Table:
     seconds = {"tune s": "tune_seconds", "fit s": "fit_seconds"}
     if any("calibrate_seconds" in r for r in records):
         seconds["calibrate s"] = "calibrate_seconds"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,25 +11,26 @@ from typing import Annotated, Any, Literal
 import typer
 
 from unseen.apps.bench import tables
-from unseen.apps.bench.jobs import Job, plan
-from unseen.apps.bench.log import Log
+from unseen.apps.bench.jobs import plan
 from unseen.apps.bench.page import write_run_report
-from unseen.apps.bench.run import run
 from unseen.apps.bench.sweep import Sweep, planned, run_sweep, sweep_shown, sweep_table
 from unseen.apps.cli import options, paths
+from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
 from unseen.apps.cli.models import parameters
 from unseen.apps.cli.output import progress, show, show_json
+from unseen.apps.cli.suite import bench_suite, check_options
 from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
 from unseen.apps.report.publish import publish
 from unseen.apps.report.results import results_table
-from unseen.datasets import CATALOGUE, ZeroShotDataset, check_exists
+from unseen.datasets import CATALOGUE, ZeroShotDataset
 from unseen.datasets.catalogue import entries, has_features
 from unseen.errors import InputError, listed, require
 from unseen.estimators import available, method
 
 
 def bench(
+    context: typer.Context,
     data: options.DataSets = None,
     methods: Annotated[
         list[str] | None,
@@ -37,7 +38,8 @@ def bench(
             "--method",
             "-m",
             help="A method, repeatable; 'variants' are the paper's (i) to (viii), 'algorithm-3' "
-            "is Algorithm 3 with both decisions. Without it, every method that is installed.",
+            "is Algorithm 3 with both decisions. Without it, every method that is installed, or "
+            "with --suite eight quick ones of different kinds.",
         ),
     ] = None,
     trials: options.Trials = 3,
@@ -56,6 +58,30 @@ def bench(
     paper: Annotated[
         bool, typer.Option("--paper", help="All tables of the paper, on the data sets at hand.")
     ] = False,
+    suite: Annotated[
+        bool,
+        typer.Option(
+            "--suite",
+            help="Rank the methods over random class splits of many data sets: those named, or "
+            "all at hand.",
+        ),
+    ] = False,
+    splits: Annotated[
+        int, typer.Option(min=1, help="Random class splits of each data set of the suite.")
+    ] = 10,
+    inside: Annotated[
+        Literal["seen", "all"],
+        typer.Option(
+            help="Classes that the suite draws from: seen, those that no split of the data set "
+            "keeps as unseen, so that decisions can be made on it; or all, for the end."
+        ),
+    ] = "seen",
+    published: Annotated[
+        bool, typer.Option("--published", help="Add the splits that come with the data.")
+    ] = False,
+    most_rows: Annotated[
+        int, typer.Option(min=0, help="Rows of each class in the suite at most; 0 for all.")
+    ] = 0,
     out: options.Results = Path("bench-results"),
     json: options.Json = False,
 ) -> None:
@@ -66,49 +92,34 @@ def bench(
 
     Example: unseen bench digits -m eszsl -m jlse --random-classes 3 --trials 5
     """
-    names = list(data or [])
+    check_options(context, suite)
+    names, tuned = list(data or []), {"tuning": tuning, "budget": budget or 0}
+    if suite:
+        chosen = {"splits": splits, "inside": inside, "published": published}
+        bench_suite(names, methods or [], out, json, most_rows=most_rows, **chosen, **tuned)
+        return
     if paper:
         names += [name for name in _of_the_paper(json) if name not in names]
         methods = methods or [*available(), "variants"]
     if not names:
         raise InputError(
             "name a data set, as in 'unseen bench digits'; 'unseen datasets' lists them, and "
-            "--paper takes those of the paper"
+            "--paper takes those of the paper, --suite all that are at hand"
         )
-    shared = {"split": split, "tuning": tuning, "budget": budget or 0}
-    shared |= {"generalized": generalized, "random_classes": random_classes}
-    jobs = plan(names, methods or available(), trials, **shared)
-    log = _log(names, out)
-    advance = progress(len(jobs), quiet=json)
-    with paths.telling_how_to_resume(log.path):
-        failed = run(jobs, log, lambda job, done: advance(_described(job), done))
-    records = log.records(_keys(job for job in jobs if job not in failed))
+    shared = {"split": split, "generalized": generalized, "random_classes": random_classes}
+    jobs = plan(names, methods or available(), trials, **shared, **tuned)
+    log = log_of(names, out)
+    records, failed = run_jobs(jobs, log, json)
     made = tables.all_tables(records)
     tables.write_tables(out, made, paths.command_line())
     if json:
-        show_json({"results": records, "failed": {_described(j): e for j, e in failed.items()}})
+        show_results(records, failed)
     else:
         for table in made:
             show(*table)
             print()
         print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
-    if failed:
-        job, reason = next(iter(failed.items()))
-        raise InputError(
-            f"{len(failed)} of {len(jobs)} runs failed, first {_described(job)}: {reason}"
-        )
-
-
-def _log(data: Sequence[str], out: Path) -> Log:
-    """The log of a run, once its data and its folder can be used."""
-    for name in data:
-        check_exists(name)
-    paths.check_pages_out(out / "tables.md", out / "tables.html")
-    return Log(out / "results.jsonl")
-
-
-def _keys(jobs: Iterable[Job]) -> list[str]:
-    return [job.key(label) for job in jobs for label in job.labels]
+    check_failed(failed, len(jobs))
 
 
 def sweep(
@@ -137,7 +148,7 @@ def sweep(
     given = [parameters(kind, [*(set_ or []), f"{parameter}={word}"]) for word in words]
     tried = tuple(each[parameter] for each in given)
     chosen = planned(Sweep(method_name, parameter, tried, fixed, split, trials, on))
-    log = _log(data, out)
+    log = log_of(data, out)
     advance = progress(len(data) * trials * len(chosen.values), quiet=json)
     with paths.telling_how_to_resume(log.path):
         records = run_sweep(chosen, data, log, advance)
@@ -166,10 +177,6 @@ def _of_the_paper(quiet: bool) -> list[str]:
     if missing and not quiet:
         print(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
     return [name for found in here.values() for name in found]
-
-
-def _described(job: Job) -> str:
-    return f"{job.data}, {job.method}, trial {job.trial + 1}"
 
 
 def report(

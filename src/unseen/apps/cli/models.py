@@ -20,8 +20,8 @@ from unseen.apps.report.page import percent
 from unseen.apps.report.results import class_table, results_table
 from unseen.classes.splits import n_held_out
 from unseen.datasets import ZeroShotDataset
-from unseen.errors import InputError, counted, listed
-from unseen.estimators import METHODS, ZeroShotClassifier, method
+from unseen.errors import InputError, counted
+from unseen.estimators import ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.evaluation import protocols, tuning
 from unseen.evaluation.tuning import PROTOCOLS, Protocol, Trial, Tuning
@@ -65,8 +65,7 @@ def fit(
         raise InputError("--budget is for --method auto, which compares methods first")
     kind = method(method_name)
     if checkpoint is not None and not issubclass(kind, ResumableClassifier):
-        names = [name for name, k in METHODS.items() if not issubclass(k, ResumableClassifier)]
-        raise InputError(f"--checkpoint is not for {listed(names)}, which are fitted in one go")
+        raise InputError(f"--checkpoint does not apply to {method_name}, which is fitted in one go")
     model = built(kind, parameters(kind, set_))
     dataset = open_data(data, split) if dataset is None else dataset
     X, y = dataset.training_set()

@@ -23,6 +23,7 @@ from unseen.apps.plots.matrices import (
     cosine_similarities,
     similarity_figure,
 )
+from unseen.apps.plots.ranks import suite_figure
 from unseen.apps.plots.scatter import tsne_figure, tsne_points
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "precision_recall_figure",
     "seen_unseen_figure",
     "similarity_figure",
+    "suite_figure",
     "sweep_figure",
     "tsne_figure",
     "tsne_points",

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 _NUMERIC = ' class="number"'
 # A figure of so many pixels can be read on a telephone.
 _NARROW = 480
-# A count, a share, a mean with its deviation, or nothing.
-_NUMBER = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?")
+# A count, a share, a mean with its deviation, an interval, or nothing.
+_NUMBER = re.compile(r"-?|[-+]?[\d.,]+(e[-+]?\d+)?( %)?( ± [\d.,]+( %)?)?( to [-+]?[\d.,]+)?")
 _STYLE = "\n" + files("unseen.apps.report").joinpath("page.css").read_text("utf-8")
 # What shows that the library wrote a page.
 MAKER = '<meta name="generator" content="unseen">'

@@ -3,15 +3,3 @@
 from unseen.evaluation.tuning.protocol import PROTOCOLS, SCORINGS, STRATEGIES, Protocol
 from unseen.evaluation.tuning.results import Choice, Trial, Tuning, choose
 from unseen.evaluation.tuning.run import tune
-
-__all__ = [
-    "PROTOCOLS",
-    "SCORINGS",
-    "STRATEGIES",
-    "Choice",
-    "Protocol",
-    "Trial",
-    "Tuning",
-    "choose",
-    "tune",
-]

@@ -21,7 +21,7 @@ from unseen.evaluation.tuning.results import Outcome, Trial, best_first
 from unseen.evaluation.tuning.scoring import Split, TrainingData, score_settings
 from unseen.evaluation.tuning.settings import Setting, by_fit
 from unseen.storage.checkpoint import Checkpoint, data_checksum
-from unseen.support.parameters import plain, plain_parameters, without
+from unseen.support.parameters import plain, plain_parameters
 from unseen.support.work import tell
 
 # A split holds out few classes, so the last splits decide between more than one or two settings.
@@ -101,7 +101,7 @@ class Search:
             "splits": joblib.hash(rows),
             "scoring": self.protocol.scoring,
             "strategy": self.protocol.strategy,
-            "parameters": without(plain_parameters(self.estimator), ["verbose"]),
+            "parameters": plain_parameters(self.estimator),
         }
 
     def _scored(
