@@ -306,7 +306,8 @@ def test_a_fit_that_is_killed_many_times_goes_on_to_the_same_file(
 def test_the_command_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
     """Ctrl-C as a terminal sends it, in the middle of a fit of some seconds."""
     path = tmp_path / "checkpoint"
-    command = [sys.executable, "-m", "unseen", "fit", "digits", "--set", "training__max_iter=300",
+    command = [sys.executable, "-m", "unseen", "fit", "digits", "-m", "kernel-jlse",
+               "--set", "training__max_iter=300",
                "-o", str(tmp_path / "m"), "--checkpoint", str(path)]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         for _ in range(1200):
