@@ -6,8 +6,6 @@ ICCV 2017.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -16,10 +14,10 @@ from sklearn.svm import NuSVR
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import gaussian_kernel, median_square
 from unseen.rows.moments import class_moments
-from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.rows.scaling import RowScaling
 from unseen.support.parameters import (
     POSITIVE,
     Choice,
@@ -27,7 +25,6 @@ from unseen.support.parameters import (
     at_least,
     has_parameters,
     parameter,
-    part,
 )
 from unseen.support.work import tell, threads_for
 from unseen.training.gaussian import kernel_ridge
@@ -40,7 +37,7 @@ _TOL = 1e-5
 
 
 @has_parameters
-class EXEM(ZeroShotClassifier):
+class EXEM(MeanPredictor):
     """Predicted visual exemplars, and the nearest of them.
 
         z = M'(x - x̄),      v_c = mean of z over the rows of class c
@@ -64,10 +61,6 @@ class EXEM(ZeroShotClassifier):
     width : w, in units of the median distance of two seen classes.
     regression : "svr", support vectors as in the paper, or "ridge".
     standardized : distances in units of the spread within classes.
-    row_scaler : how rows are scaled: the square root if none is negative, then to length one, or as
-        the `RowScaler` says. Centring changes nothing.
-    class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
-        the `ClassScaler` says.
 
     Attributes after `fit`
     ----------------------
@@ -86,15 +79,9 @@ class EXEM(ZeroShotClassifier):
     width: float = parameter(1.5, POSITIVE, tries=[1.0, 1.5, 2.0])
     regression: str = parameter("svr", Choice("svr", "ridge"), tries=["svr", "ridge"])
     standardized: bool = parameter(True, "boolean", tries=[True, False])
-    _: KW_ONLY
-    row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
-    class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self.scaling_ = self._part("row_scaler").learn(X)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        self.descriptions_ = self.class_scaling_(S)
+        self.descriptions_ = self._learn_scaling(X, table)
         with threads_for(float(X.size) * min(X.shape)):
             self.components_, self.center_ = principal(X, self.scaling_, self.n_components)
             found = class_moments(X, labels, table.n_classes, self._project)

@@ -6,8 +6,6 @@ exponential family framework for zero-shot learning", ECML 2017.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier, as_labels, float_types, one_row
+from unseen.estimators.base import as_labels, float_types, one_row
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
+from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
-from unseen.rows.scaling import ClassScaler, ClassScaling, GroupedScaling, RowScaler, RowScaling
+from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.support.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -30,7 +29,6 @@ from unseen.support.parameters import (
     check_number,
     has_parameters,
     parameter,
-    part,
 )
 from unseen.support.work import threads_for
 from unseen.training.gaussian import (
@@ -48,7 +46,7 @@ _MOST_KEPT = 8
 
 
 @has_parameters
-class GaussianMatch(ZeroShotClassifier):
+class GaussianMatch(MeanPredictor):
     """Is this row around the mean that the description of the class predicts, or is it any row?
 
         F(s, x) = log p(z; μ(s), I + κ v(s)) - log p(z; 0, I + β),     z = A'x̃ - A'x̄
@@ -70,10 +68,6 @@ class GaussianMatch(ZeroShotClassifier):
         length that means of seen classes have, with 0 they stay as they are.
     spread : κ; 1 is the posterior, 0 takes the predicted mean for the true one.
     tails : ν, degrees of freedom of Student's t; None for Gaussians.
-    row_scaler : how rows are scaled: the square root if none is negative, then to length one, or as
-        the `RowScaler` says. Centring changes nothing.
-    class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
-        the `ClassScaler` says.
 
     Attributes after `fit`
     ----------------------
@@ -92,9 +86,6 @@ class GaussianMatch(ZeroShotClassifier):
     stretch: float = parameter(0.6, SHARE)
     spread: float = parameter(0.0, NOT_NEGATIVE, tries=[0.0, 0.3, 1.0])
     tails: float | None = parameter(30.0, POSITIVE, None)
-    _: KW_ONLY
-    row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
-    class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
 
     # -- training -------------------------------------------------------------------------------
 

@@ -5,19 +5,16 @@ Verma and Rai, "A simple exponential family framework for zero-shot learning", E
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import gaussian_kernel, median_square
 from unseen.rows.moments import ClassMoments, class_moments
-from unseen.rows.scaling import ClassScaler, RowScaler
-from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter, part
+from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter
 from unseen.support.work import threads_for
 from unseen.training.gaussian import kernel_ridge
 
@@ -35,7 +32,7 @@ class _Classes(NamedTuple):
 
 
 @has_parameters
-class GFZSL(ZeroShotClassifier):
+class GFZSL(MeanPredictor):
     """The generative framework for zero-shot learning with Gaussians, in closed form.
 
         p(x | c)   = N(x; μ_c, diag σ²_c)
@@ -56,10 +53,6 @@ class GFZSL(ZeroShotClassifier):
     width : w of "rbf", in units of the median distance of two seen classes.
     prior_rows : variances of a seen class are estimated as if it had so many rows more, with the
         variances that all classes have on average.
-    row_scaler : how rows are scaled: the square root if none is negative, then to length one, or as
-        the `RowScaler` says. Centring changes nothing.
-    class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
-        the `ClassScaler` says.
 
     Attributes after `fit`
     ----------------------
@@ -76,15 +69,9 @@ class GFZSL(ZeroShotClassifier):
     kernel: str = parameter("rbf", Choice("rbf", "linear"))
     width: float = parameter(1.5, POSITIVE, tries=[1.0, 1.5, 2.0])
     prior_rows: float = parameter(100.0, POSITIVE)
-    _: KW_ONLY
-    row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
-    class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
-        self.scaling_ = self._part("row_scaler").learn(X)
-        S = table.vectors.astype(np.float64)
-        self.class_scaling_ = self._part("class_scaler").learn(S)
-        self.descriptions_ = self.class_scaling_(S)
+        self.descriptions_ = self._learn_scaling(X, table)
         with threads_for(X.size):
             self._learn_classes(class_moments(X, labels, table.n_classes, self.scaling_))
         K = self._kernel(self.descriptions_)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from unseen.classes import ClassTable
 from unseen.estimators.explanation import AttributeSupport, Table, attribute_table, largest
@@ -97,7 +98,7 @@ def explain_match(
     return MatchExplanation(
         name=name,
         score=score,
-        probability=float(1.0 / (1.0 + np.exp(-score))),
+        probability=float(expit(score)),
         similarity=float(by_direction.sum()),
         classes=tuple(Evidence(names[k], float(by_class[k])) for k in largest(by_class, top)),
         directions=tuple(

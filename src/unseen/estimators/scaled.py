@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from functools import partial
 
 import numpy as np
 
@@ -35,3 +36,20 @@ class ScaledClassifier(ZeroShotClassifier):
         S = table.vectors.astype(np.float64)
         self.class_scaling_ = self._part("class_scaler").learn(S)
         return self.class_scaling_(S)
+
+
+@has_parameters
+class MeanPredictor(ScaledClassifier):
+    """A method that predicts where the rows of a class lie from its description, by a kernel.
+
+    Parameters
+    ----------
+    row_scaler : how rows are scaled: the square root if none is negative, then to length one, or as
+        the `RowScaler` says. Centring changes nothing.
+    class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
+        the `ClassScaler` says.
+    """
+
+    _: KW_ONLY
+    row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
+    class_scaler: ClassScaler | None = part(partial(ClassScaler, center=False, power=0.7))
