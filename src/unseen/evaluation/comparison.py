@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import inf, isfinite, nan, sqrt
-from statistics import fmean, variance
+from math import isfinite, nan
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from unseen.errors import InputError, counted, nearest
+from unseen.evaluation.estimates import Estimate, estimate
 
-# A difference of more standard errors than this is taken for one.
-CLEAR = 2.0
 # A method this many times faster is worth a word where it cannot be told apart.
 _MUCH_FASTER = 2.0
 MEASURES = {"per_class_accuracy": "accuracy", "mean_average_precision": "mAP"}
@@ -46,20 +45,6 @@ class Compared:
         return fmean(self.fit_seconds) if self.fit_seconds else nan
 
 
-class Estimate(NamedTuple):
-    """A mean over splits with its standard error, which is infinite for a single split."""
-
-    mean: float
-    error: float
-
-    @property
-    def in_errors(self) -> float:
-        """The mean in units of its standard error."""
-        if self.error == 0:
-            return 0.0 if self.mean == 0 else inf if self.mean > 0 else -inf
-        return self.mean / self.error
-
-
 class Difference(NamedTuple):
     """By how much the best method is ahead of another, split by split, on `n_splits` of both."""
 
@@ -69,7 +54,7 @@ class Difference(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """Whether it is more than two standard errors."""
-        return self.gain.in_errors > CLEAR
+        return self.gain.is_clear
 
 
 @dataclass(frozen=True)
@@ -82,9 +67,7 @@ class Comparison:
     n_splits, n_held, n_seen : how often how many of the seen classes were held out.
     budget, spent : seconds that were allowed (None: no limit) and that it took.
 
-    Standard errors allow for splits that share classes: with n splits that hold out h of c classes
-    they are sqrt((1/n + h/(c - h)) · variance), after Nadeau and Bengio, "Inference for the
-    generalization error", Machine Learning 52, 2003.
+    Standard errors allow for splits that share classes; see `unseen.evaluation.estimates`.
     """
 
     methods: tuple[Compared, ...]
@@ -140,10 +123,7 @@ class Comparison:
         return Difference(self._estimate(gains), len(gains))
 
     def _estimate(self, values: Sequence[float]) -> Estimate:
-        if len(values) < 2:
-            return Estimate(values[0] if values else nan, inf)
-        overlap = self.n_held / (self.n_seen - self.n_held)
-        return Estimate(fmean(values), sqrt((1 / len(values) + overlap) * variance(values)))
+        return estimate(values, self.n_held, self.n_seen)
 
     @property
     def measured(self) -> tuple[Compared, ...]:

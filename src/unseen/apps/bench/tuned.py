@@ -69,7 +69,8 @@ def _tuned_variants(
     best = {}
     for k, label in enumerate(scored):
         own = search.trials[k :: len(scored)]
-        choice = choose([own[i] for i in best_first(own, range(len(own)))], own[0])
+        ordered = [own[i] for i in best_first(own, range(len(own)))]
+        choice = choose(ordered, own[0], *protocol.held_of(training.labels))
         best[label] = {} if choice.kept_default else choice.kept.parameters
     return ({x: best[by] | table_rows()[x] for x, by in scored_by.items()}, search.spent)
 

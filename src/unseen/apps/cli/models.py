@@ -203,8 +203,8 @@ def _facts(found: Tuning) -> dict[str, Any]:
     names = ("n_fits", "budget", "spent", "finished", "kept_default")
     facts |= {name: getattr(found, name) for name in names}
     return facts | {
-        "gain": found.choice.gain,
-        "gain_error": found.choice.error,
+        "gain": found.choice.gain.mean,
+        "gain_error": found.choice.gain.error,
         "best": plain(found.best_parameters),
         "default": _trial(found.default),
         "trials": [_trial(trial) for trial in found.trials],
@@ -254,7 +254,7 @@ def _spent(found: Tuning) -> str:
 
 def _compared(found: Tuning) -> str:
     """The default beside the winner, and which of the two is kept."""
-    default, winner, gain, error, n_splits, kept_default = found.choice
+    default, winner, gain, n_splits, kept_default = found.choice
     if winner is default:
         return "No other setting could be compared with the default, which is kept."
     if default.error is not None:
@@ -262,7 +262,7 @@ def _compared(found: Tuning) -> str:
     here = [percent(fmean(t.scores[:n_splits])) for t in (default, winner)]
     line = f"Default {here[0]}, best other setting {here[1]} on {counted(n_splits, 'split')}"
     if n_splits > 1:
-        line += f": {100 * gain:+.1f} ± {100 * error:.1f} points (standard error)"
+        line += f": {100 * gain.mean:+.1f} ± {100 * gain.error:.1f} points (standard error)"
     beaten = "is kept, as it is not" if kept_default else "is given up, as it is"
     return f"{line}; the default {beaten} beaten by two standard errors."
 

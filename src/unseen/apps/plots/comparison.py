@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain, text_width, tidy
-from unseen.evaluation.comparison import CLEAR, MEASURES, Comparison
+from unseen.evaluation.comparison import MEASURES, Comparison
+from unseen.evaluation.estimates import CLEAR
 
 
 def comparison_figure(found: Comparison, look: Look = LIGHT) -> Any:

@@ -11,7 +11,8 @@ from unseen.apps.report.page import Table
 from unseen.apps.report.provenance import made_with, provenance
 from unseen.apps.report.publish import Shown, publish, write_page
 from unseen.datasets import ZeroShotDataset
-from unseen.evaluation.comparison import CLEAR, MEASURES, Compared, Comparison, shown
+from unseen.evaluation.comparison import MEASURES, Compared, Comparison, shown
+from unseen.evaluation.estimates import CLEAR
 
 _COLUMNS = ("method", "accuracy (%)", "mAP (%)", "behind (points)", "splits", "seconds", "MB")
 NOTE = (

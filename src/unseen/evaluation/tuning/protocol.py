@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unseen.classes.splits import ClassHoldout
+import numpy as np
+
+from unseen.classes.splits import ClassHoldout, n_held_out
 from unseen.support.parameters import Choice, at_least, check_values
 
 STRATEGIES = ("halving", "grid")
@@ -44,6 +46,11 @@ class Protocol:
     def holdout(self) -> ClassHoldout:
         """The splits."""
         return ClassHoldout(self.n_classes, self.n_splits, self.random_state)
+
+    def held_of(self, labels: np.ndarray) -> tuple[int, int]:
+        """How many of how many classes each split holds out."""
+        n_classes = np.unique(labels).size
+        return n_held_out(self.n_classes, n_classes), n_classes
 
 
 # The paper holds out two classes.

@@ -7,13 +7,9 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from unseen.estimators.base import ZeroShotClassifier
+from unseen.evaluation.estimates import Estimate, estimate
 from unseen.evaluation.tuning.protocol import Protocol
-
-# Standard errors by which a setting must beat the default.
-_ERRORS = 2.0
 
 
 @dataclass(frozen=True)
@@ -74,15 +70,15 @@ def best_first(trials: Sequence[Trial], among: Iterable[int]) -> list[int]:
 class Choice(NamedTuple):
     """The default setting and the winner, the best of all others, on the splits of both.
 
-    gain, error : the mean by which the winner is better on these splits, and its standard error.
+    gain : by how much the winner is better on these splits: the mean and its standard error, which
+        allows for splits that share classes.
     n_splits : how many splits these are.
     kept_default : whether the default is kept.
     """
 
     default: Trial
     winner: Trial
-    gain: float
-    error: float
+    gain: Estimate
     n_splits: int
     kept_default: bool
 
@@ -92,23 +88,23 @@ class Choice(NamedTuple):
         return self.default if self.kept_default else self.winner
 
 
-def choose(trials: Sequence[Trial], default: Trial) -> Choice:
+def choose(trials: Sequence[Trial], default: Trial, n_held: int, n_classes: int) -> Choice:
     """Keep the default unless the winner beats it by more than two standard errors.
 
     The best of many settings is partly luck: its own splits speak for it. Differences are taken
     split by split, as splits differ in difficulty more than settings do. A default that failed is
-    not kept. `trials` come best first; `default` is one of them.
+    not kept. `trials` come best first; `default` is one of them. Each split held out `n_held` of
+    `n_classes` classes.
     """
     able = [t for t in trials if t is not default and t.scores and t.error is None]
     if not able:
-        return Choice(default, default, 0.0, 0.0, default.n_splits, True)
+        return Choice(default, default, Estimate(0.0, 0.0), default.n_splits, True)
     winner = able[0]
     n = min(winner.n_splits, default.n_splits)
-    gains = np.subtract(winner.scores[:n], default.scores[:n])
-    gain = float(gains.mean()) if n else float("nan")
-    error = float(gains.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
-    kept = default.error is None and not gain > _ERRORS * error
-    return Choice(default, winner, gain, error, n, kept)
+    gains = [a - b for a, b in zip(winner.scores, default.scores, strict=False)]
+    gain = estimate(gains, n_held, n_classes)
+    kept = default.error is None and not gain.is_clear
+    return Choice(default, winner, gain, n, kept)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def tune(
     if trials[0].error is not None or not trials[0].scores:
         failed = next(t for t in search.trials if t.error is not None)
         raise InputError(f"no setting could be fitted; the first failed with {failed.error}")
-    choice = choose(trials, search.trials[0])
+    choice = choose(trials, search.trials[0], *protocol.held_of(data.labels))
     model = with_parameters(estimator, choice.kept.parameters)
     return Tuning(
         trials=trials,
