@@ -3,8 +3,8 @@
     UNSEEN_DATA=/path/to/data python -m benchmarks.descriptions          inside the seen classes
     UNSEEN_DATA=/path/to/data python -m benchmarks.descriptions --unseen   on the unseen ones
 
-Attributes, sentences (`sent_splits.mat`) and articles (`wiki_tfidf.npz`) in the folder of CUB; the weights
-of the three are learned in the fit.
+Attributes, sentences (`sent_splits.mat`) and articles (`wiki_tfidf.npz`) in the folder of CUB; the
+weights of the three are learned in the fit.
 """
 
 from __future__ import annotations
