@@ -53,7 +53,7 @@ def measure(table: ClassTable, train: tuple, test: tuple) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--unseen", action="store_true", help="the unseen classes of the split")
     unseen = parser.parse_args().unseen
     data = open_dataset("CUB efflite0")

@@ -132,8 +132,8 @@ def _generalized(records: Sequence[Record]) -> Table:
         for name, found in _groups(records)
     ]
     note = (
-        "What seen classes lose is learned for every method from training rows alone, as "
-        "'unseen fit --calibrate' does. AUSUC is over all penalties."
+        "What seen classes lose is learned from training rows alone, as 'unseen fit --calibrate' "
+        "does, for each method that needs it. AUSUC is over all penalties."
     )
     columns = ["data and method", "seen", "unseen", "harmonic mean", "AUSUC"]
     return Table("Generalised: seen and unseen classes compete (%)", columns, rows, [note])
