@@ -113,20 +113,21 @@ def _draw(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
     """Pictures of a class, n x 32 x 32 x 3, from 0 to 1."""
     colour, filling, shape = name.split()
     x, y = _grid()
-    pictures = np.empty((n, *x.shape, 3))
-    pictures[:] = rng.uniform(0.6, 0.95, (n, 1, 1, 3))
-    for _ in range(3):
+    # Which of its inks each pixel has, later ones over earlier ones.
+    inks = [rng.uniform(0.6, 0.95, (n, 3))]
+    layer = np.zeros((n, *x.shape), dtype=np.intp)
+    for spot in (1, 2, 3):
         left, top = rng.uniform(-1, 1, (2, n, 1, 1))
-        spot = np.hypot(x - left, y - top) < rng.uniform(0.1, 0.3, (n, 1, 1))
-        pictures = np.where(spot[..., None], rng.uniform(0.2, 1, (n, 1, 1, 3)), pictures)
+        layer[np.hypot(x - left, y - top) < rng.uniform(0.1, 0.3, (n, 1, 1))] = spot
+        inks.append(rng.uniform(0.2, 1, (n, 3)))
     left, top = rng.uniform(-0.25, 0.25, (2, n, 1, 1))
     size = rng.uniform(0.5, 0.75, (n, 1, 1))
     slant = np.deg2rad(rng.uniform(-20, 20, (n, 1, 1)))
     u = ((x - left) * np.cos(slant) + (y - top) * np.sin(slant)) / size
     v = ((y - top) * np.cos(slant) - (x - left) * np.sin(slant)) / size
-    inked = _inked(shape, filling, u, v, rng.random((n, 1, 1)))
-    ink = np.clip(INKS[colour] + rng.normal(0, 0.12, (n, 1, 1, 3)), 0, 1)
-    pictures = _shrunk(np.where(inked[..., None], ink, pictures))
+    layer[_inked(shape, filling, u, v, rng.random((n, 1, 1)))] = len(inks)
+    inks.append(np.clip(INKS[colour] + rng.normal(0, 0.12, (n, 3)), 0, 1))
+    pictures = _shrunk(np.stack(inks, axis=1)[np.arange(n)[:, None, None], layer])
     noisy = pictures + rng.normal(0, 0.08, pictures.shape)
     return np.clip(noisy, 0, 1).astype(np.float32)
 
