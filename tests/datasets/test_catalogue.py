@@ -59,7 +59,7 @@ def test_a_name_that_cannot_be_opened_says_what_to_do(root, monkeypatch):
         ("CUB res101", r"not below .*; put it into a folder CUB with res101.npz, .npy or .mat"),
         ("FLO", r"data set 'FLO' \(Oxford Flowers 102\) is not below"),
         ("SUN", "SUN has no features: put res101.mat"),
-        ("BIRDS", "BIRDS does not exist; 'digits', 'synthetic' come with unseen"),
+        ("BIRDS", "BIRDS does not exist; 'digits', 'shapes', 'synthetic' come with unseen"),
         ("awa1.csv", r"awa1.csv does not exist"),
     ):
         with pytest.raises(InputError, match=message):
@@ -118,7 +118,7 @@ def test_check_says_the_notes_aloud(root):
 
 def test_the_list_knows_what_is_there_and_where_to_get_the_rest(root):
     found = run_unseen("datasets", "--json").json
-    assert set(found) == {"digits", "synthetic", *(entry.name for entry in entries())}
+    assert set(found) == {"digits", "shapes", "synthetic", *(entry.name for entry in entries())}
     birds = found["CUB vgg_fc7"]
     assert birds["features"] == birds["path"] == str(root / "CUB" / "vgg_fc7.npz")
     assert birds["paper"] == {

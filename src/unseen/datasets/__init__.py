@@ -17,6 +17,7 @@ from unseen.datasets.embedded import (
 )
 from unseen.datasets.folder import examine, read_dataset
 from unseen.datasets.row_files import read_rows
+from unseen.datasets.shapes import make_shapes, shape_splits
 from unseen.errors import InputError, listed
 
 

@@ -28,11 +28,12 @@ class ZeroShotDataset:
     """Rows X (N x d_t) with labels y, a class table, and which classes are kept as unseen.
 
     Rows of unseen classes are for testing only. `test_rows` are rows of seen classes that are kept
-    out of training too, for the generalised setting. `images` (N x height x width, grey) or
-    `image_paths` belong to the rows and are for display only. `feature_names` names the columns of
-    X, if its file does. `notes` says where the data come from and what was noticed while reading
-    them. `splits` are the splits that come with the data, `split` is the name of the one in use or
-    empty. `sources` maps each file that was read, by its path inside the folder, to its SHA-256.
+    out of training too, for the generalised setting. `images` (N x height x width, grey, or
+    with a last axis of three colours) or `image_paths` belong to the rows and are for display only.
+    `feature_names` names the columns of X, if its file does. `notes` says where the data come from
+    and what was noticed while reading them. `splits` are the splits that come with the data,
+    `split` is the name of the one in use or empty. `sources` maps each file that was read, by its
+    path inside the folder, to its SHA-256.
     """
 
     name: str

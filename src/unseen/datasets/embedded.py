@@ -1,5 +1,5 @@
-"""Data sets that come with the library: handwritten digits described by the segments of a display,
-and synthetic problems driven by shared factors.
+"""Data sets that come with the library, by name: handwritten digits described by the segments of a
+display, drawn shapes, and synthetic problems driven by shared factors.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from scipy.special import expit
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.shapes import make_shapes
 from unseen.errors import InputError
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -215,5 +216,6 @@ def _check_sizes(least: int = 1, **sizes: int) -> None:
 
 EMBEDDED: dict[str, Callable[[], ZeroShotDataset]] = {
     "digits": load_digits_zero_shot,
+    "shapes": make_shapes,
     "synthetic": make_zero_shot,
 }

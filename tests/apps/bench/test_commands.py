@@ -179,7 +179,10 @@ def test_a_method_that_fails_does_not_stop_the_others(folder: Path, tmp_path: Pa
     ("arguments", "words"),
     [
         (["bench"], "name a data set"),
-        (["bench", "digits", "nosuch"], "nosuch does not exist; 'digits', 'synthetic' come with"),
+        (
+            ["bench", "digits", "nosuch"],
+            "nosuch does not exist; 'digits', 'shapes', 'synthetic' come with",
+        ),
         (["bench", "digits", "-m", "nope"], "no method 'nope'"),
         (["sweep", "n_target_atoms"], "name a data set"),
         (["sweep", "nope", "digits"], "no parameter 'nope'"),

@@ -185,7 +185,9 @@ def test_data_that_are_not_there(tmp_path: Path) -> None:
     for command in ("check", "fit", "tune"):
         options = [] if command == "check" else ["--out", tmp_path / "m"]
         outcome = run_unseen(command, tmp_path / "absent", *options)
-        assert_one_sentence(outcome, "does not exist; 'digits', 'synthetic' come with", "'digits'")
+        assert_one_sentence(
+            outcome, "does not exist; 'digits', 'shapes', 'synthetic' come with", "'digits'"
+        )
 
 
 # -- rows and classes that a model cannot use ---------------------------------------------------

@@ -24,7 +24,7 @@ from unseen.errors import InputError, MissingExtraError
 # The module of each command and the first line of its help: with these 'unseen --help' loads none
 # of what the commands need.
 COMMANDS = {
-    "demo": ("about", "Learn seven handwritten digits, recognise the other three."),
+    "demo": ("about", "Learn drawn things such as a red star, find others by their description."),
     "check": ("about", "Read a data set and say in plain words what was found and what is wrong."),
     "compare": (
         "compare",

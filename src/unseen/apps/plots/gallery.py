@@ -12,6 +12,7 @@ from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain
 
 _ONE_COLUMN = 8
 _STEP = 1.08
+_FEW_PIXELS = 48
 
 
 class Strip(NamedTuple):
@@ -26,10 +27,13 @@ class Strip(NamedTuple):
     right: Sequence[bool]
 
 
-def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT) -> Any:
+def gallery_figure(
+    strips: Sequence[Strip], title: str = "", look: Look = LIGHT, side: float = 0.9
+) -> Any:
     """A row of pictures per class: the description, then the rows that fit it best, in order.
 
     A false return has a thick red frame and a cross. Many classes stand in two columns.
+    A picture is `side` inches wide.
     """
     described = any(s.description is not None for s in strips)
     cells = max(len(s.images) for s in strips) + described
@@ -37,25 +41,30 @@ def gallery_figure(strips: Sequence[Strip], title: str = "", look: Look = LIGHT)
     n_lines = -(-len(strips) // n_columns)
     room = 1.9
     block = room + _STEP * cells
-    # Lengths below are in units of one picture, which is 0.9 inches.
+    # Lengths below are in units of one picture.
     figure = new_figure(
-        0.9 * (block * n_columns + 0.2), 0.9 * (_STEP * n_lines + 0.7), look, layout="none"
+        side * (block * n_columns + 0.2), side * (_STEP * n_lines + 0.7), look, layout="none"
     )
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, block * n_columns + 0.2), ylim=(_STEP * n_lines + 0.1, -0.6))
     axes.axis("off")
+    style = {"color": look.ink, "fontsize": 9, "ha": "right", "va": "center"}
     for k, strip in enumerate(strips):
         left, top = (k // n_lines) * block + room, (k % n_lines) * _STEP
+        axes.text(left - 0.12, top + 0.5, _name(strip, side), **style)
         _strip(axes, strip, left, top, described, look)
     axes.text(0.1, -0.35, plain(title, 80), color=look.ink, fontsize=12, va="center")
     return figure
 
 
+def _name(strip: Strip, side: float) -> str:
+    """A name in up to four lines, of some twenty letters beside pictures of the usual size."""
+    letters = round(21 * side)
+    lines = textwrap.wrap(str(strip.name), letters)[:4]
+    return "\n".join(plain(line, letters + 3) for line in lines)
+
+
 def _strip(axes: Any, strip: Strip, left: float, top: float, described: bool, look: Look) -> None:
-    style = {"color": look.ink, "fontsize": 9, "ha": "right", "va": "center"}
-    # A name in up to four lines of some twenty letters.
-    name = [plain(line, 22) for line in textwrap.wrap(str(strip.name), 19)[:4]]
-    axes.text(left - 0.12, top + 0.5, "\n".join(name), **style)
     if strip.description is not None:
         draw_picture(axes, strip.description, left, top)
     for k, (image, right) in enumerate(zip(strip.images, strip.right, strict=True)):
@@ -70,8 +79,10 @@ def draw_picture(axes: Any, image: np.ndarray, x: float, y: float, side: float =
     height, width = image.shape[:2]
     w, h = side * width / max(width, height), side * height / max(width, height)
     x, y = x + (side - w) / 2, y + (side - h) / 2
-    shade = {"cmap": "gray_r"} if image.ndim == 2 else {}
-    axes.imshow(image, extent=(x, x + w, y + h, y), aspect="auto", zorder=2, **shade)
+    style = {"cmap": "gray_r"} if image.ndim == 2 else {}
+    # Of a picture of few pixels each is shown as it is.
+    style["interpolation"] = "nearest" if max(width, height) <= _FEW_PIXELS else "auto"
+    axes.imshow(image, extent=(x, x + w, y + h, y), aspect="auto", zorder=2, **style)
 
 
 def _frame(axes: Any, x: float, y: float, right: bool, look: Look) -> None:

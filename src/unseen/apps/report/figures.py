@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
@@ -145,7 +146,12 @@ def latent_links(found: Measurements, method: Measured, name: str, number: int) 
     return Shown(place, alt, caption, partial(plots.links_figure, *shown))
 
 
-def gallery(found: Measurements, top: int, descriptions: Mapping[str, np.ndarray]) -> Shown:
+def gallery(
+    found: Measurements,
+    top: int,
+    descriptions: Mapping[str, np.ndarray] = MappingProxyType({}),
+    side: float = 0.9,
+) -> Shown:
     """Pictures of the best rows of each class, after that of its description if there is one."""
     strips = []
     for title, returned in found.retrieved(top).items():
@@ -153,6 +159,6 @@ def gallery(found: Measurements, top: int, descriptions: Mapping[str, np.ndarray
         right = [r.right for r in returned]
         strips.append(plots.Strip(title, descriptions.get(title), pictures, right))
     heading = f"{found.main.label}: the {top} best fits of each class"
-    draw = partial(plots.gallery_figure, strips, heading)
+    draw = partial(plots.gallery_figure, strips, heading, side=side)
     caption = "A red frame and a cross mark a false return: a row of another class."
     return Shown("retrieval", "the best fits of each class", caption, draw, photographs=True)

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from unseen.apps.report import figures
 from unseen.apps.report import page as html
@@ -48,7 +47,7 @@ def write_model_report(
     figure = partial(publish, folder=folder / "figures")
     sections: dict[str, Callable[[], str]] = {
         "Results": lambda: html.table(*results_table("", results)[1:3]),
-        "Retrieval": lambda: retrieval(found, top, folder / "figures"),
+        "Retrieval": lambda: _retrieval(found, top, folder / "figures"),
         "Precision and recall": lambda: figure(figures.precision_recall(found)),
         "Confusions": lambda: figure(figures.confusion(found)) + _confusions(found),
         "By class": lambda: _by_class(class_table(results, found.titles)),
@@ -85,9 +84,7 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         )
 
 
-def retrieval(
-    found: Measurements, top: int, folder: Path, descriptions: Mapping[str, Any] | None = None
-) -> str:
+def _retrieval(found: Measurements, top: int, folder: Path) -> str:
     """The best rows of each class, as pictures where there are any."""
     says = html.paragraph(
         f"{found.main.label}: the description of a class goes in, the {top} rows that fit it best "
@@ -95,7 +92,7 @@ def retrieval(
     )
     if not has_pictures(found.data):
         return says + _returned_table(found, top)
-    shown = figures.gallery(found, top, descriptions or {})
+    shown = figures.gallery(found, top)
     table = html.details("The rows by their numbers", _returned_table(found, top))
     return says + publish(shown, folder) + table
 
