@@ -27,7 +27,7 @@ def test_the_example_of_the_readme(tmp_path: Path, capsys: pytest.CaptureFixture
     first, *_ = blocks("README.md", "python")
     assert len(first.strip().splitlines()) <= 10
     run(first, tmp_path)
-    assert "chance 0.333" in capsys.readouterr().out
+    assert "0.931, chance 0.083" in capsys.readouterr().out
 
 
 def test_the_further_examples_of_the_readme(
