@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         load_digits_zero_shot,
         make_zero_shot,
         open_dataset,
+        open_rows,
         read_dataset,
     )
     from unseen.errors import InputError
@@ -51,6 +52,7 @@ __all__ = [
     "make_zero_shot",
     "metrics",
     "open_dataset",
+    "open_rows",
     "read_dataset",
     "tune",
 ]
@@ -63,8 +65,8 @@ def _by_name(places: dict[str, str]) -> dict[str, str]:
 _PLACES = _by_name(
     {
         "unseen.classes": "ClassTable",
-        "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
-        "make_zero_shot",
+        "unseen.datasets": "ZeroShotDataset open_dataset open_rows read_dataset "
+        "load_digits_zero_shot make_zero_shot",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
         "SAE COSTA load",

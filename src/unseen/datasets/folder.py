@@ -26,6 +26,7 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
+from unseen.datasets.stores import open_rows, store_in
 from unseen.errors import InputError, listed, naming, nearest
 from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
@@ -84,8 +85,12 @@ def examine(path: str | os.PathLike[str]) -> Findings:
         _Own(path, findings).read()
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
-    if findings.dataset is not None:
-        findings.odd += _oddities(findings.dataset)
+    dataset = findings.dataset
+    if dataset is not None:
+        # The first look at the rows of a store, which may be broken.
+        odd = findings.attempt(path, lambda: _oddities(dataset))
+        findings.odd += odd or []
+        findings.dataset = None if odd is None else dataset
     return findings
 
 
@@ -242,6 +247,12 @@ class _Own:
     # -- a folder
 
     def features(self) -> dict[str, Any]:
+        store = store_in(self.path)
+        if store is not None:  # too large, perhaps, for a checksum
+            opened = open_rows(store)
+            self.rows = Rows(np.empty((0, 0)), opened.labels, columns=opened.columns)
+            found = {"X": opened, "y": opened.labels, "feature_names": opened.columns}
+            return {name: value for name, value in found.items() if value is not None}
         path = self.sources.use_path(part(self.path, "features", FEATURE_SUFFIXES))
         rows = self.rows = read_feature_rows(path)
         found = {"X": rows.X, "y": rows.labels, "feature_names": rows.columns}

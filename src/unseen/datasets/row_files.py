@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     unused : names of columns of numbers that the model was not trained on.
     """
 
-    X: np.ndarray
+    X: Any
     labels: np.ndarray | None = None
     image_paths: np.ndarray | None = None
     columns: tuple[str, ...] | None = None

@@ -19,9 +19,9 @@ from unseen.estimators.calibration import learn_seen_penalty
 from unseen.estimators.candidates import candidates_of, check_scored
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import array_blocks
-from unseen.rows.blocks import float_types as float_types
+from unseen.rows.blocks import array_blocks, float_types
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
+from unseen.rows.store import RowStore, store_for
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
 from unseen.support.parameters import Composite, at_least, check_values
@@ -80,6 +80,10 @@ class ZeroShotClassifier(
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
 
+    # How `_fit` reads rows that are a `RowStore`: in a few passes over "blocks", in "rounds" that
+    # read them again and again, or from "memory" alone.
+    row_reading: ClassVar[str] = "memory"
+
     n_features_in_: int
     feature_names_in_: np.ndarray
     class_table_: ClassTable
@@ -94,18 +98,19 @@ class ZeroShotClassifier(
     bias_: np.ndarray
     _trained_on: TrainedOn | None = None
 
-    def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from rows of the seen classes.
 
         Parameters
         ----------
-        X : N x d_t rows. An array, a DataFrame, or a memory-mapped array.
-        y : N names of classes.
+        X : N x d_t rows. An array, a DataFrame, a memory-mapped array, or a `RowStore`.
+        y : N names of classes; None for the labels of a `RowStore`.
         classes : the class table (also a mapping or a DataFrame). Classes without rows are the
             unseen ones. Without a table each class is described by itself alone (one-hot), which
             makes this an ordinary classifier.
         """
-        given, X = X, validate_data(self, X, dtype=float_types(X))
+        y = labels_of(X, y)
+        given, X = X, checked_rows(self, X)
         labels = as_labels(y, X.shape[0])
         seen = np.unique(labels)
         if seen.size < 2:
@@ -134,12 +139,27 @@ class ZeroShotClassifier(
         self._trained_on = None
         rows, columns = X.shape
         self.training_data_ = {"rows": rows, "columns": columns}
-        self._fit(X, labels, table)
+        self._fit(self._readable(X), labels, table)
         # As in a model file: the last bits of a sum depend on the layout of its array.
         for name, value in vars(self).items():
             if name.endswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, np.ascontiguousarray(value))
         return self
+
+    def _readable(self, X: Any) -> Any:
+        """Rows as `_fit` can read them: a store that is read again and again is made fast, and a
+        method that needs all rows at once gets an array."""
+        if not isinstance(X, RowStore) or self.row_reading == "blocks":
+            return X
+        if self.row_reading == "rounds":
+            return X.spooled()
+        try:
+            return X.in_memory()
+        except InputError as error:
+            raise InputError(
+                f"{type(self).__name__} needs all rows in memory: {error}; GaussianMatch, for one, "
+                "reads rows in blocks"
+            ) from error
 
     def predict(self, X: Any, candidates: Any = None) -> np.ndarray:
         """The name of the best candidate for each row.
@@ -207,12 +227,12 @@ class ZeroShotClassifier(
         """The embedding of classes (candidates as in `predict`) in the order of the candidates."""
         return self._class_codes(self._candidates(classes))
 
-    def score(self, X: Any, y: Any, candidates: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def score(self, X: Any, y: Any = None, candidates: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Per-class accuracy: the mean over the classes in y of the share of rows that are right.
 
         This is the field's measure; on balanced classes it equals the plain accuracy.
         """
-        table = self._candidates(candidates)
+        table, y = self._candidates(candidates), labels_of(X, y)
         check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
 
@@ -227,7 +247,7 @@ class ZeroShotClassifier(
         revealed._set_classes(self.class_table_.merge(ClassTable.of(classes)), self.seen_classes_)
         return revealed
 
-    def calibrate_seen(self, X: Any, y: Any, random_state: int = 0) -> Self:
+    def calibrate_seen(self, X: Any, y: Any = None, random_state: int = 0) -> Self:
         """Learn what seen classes lose where they compete with unseen ones; returns this model.
 
         Trained rows fit the classes they were trained on better than any unseen class, so without
@@ -236,7 +256,8 @@ class ZeroShotClassifier(
         takes about twice as long as `fit`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        y = labels_of(X, y)
+        X = checked_rows(self, X, reset=False)
         seen = self.class_table_.select(self.seen_classes_)
         labels = as_labels(y, X.shape[0])
         seen.rows(labels)
@@ -314,7 +335,7 @@ class ZeroShotClassifier(
 
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = checked_rows(self, X, reset=False)
         return (np.asarray(X[rows]) for rows in array_blocks(X))
 
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
@@ -329,6 +350,18 @@ class ZeroShotClassifier(
             if penalty:
                 scores[:, is_seen] -= scores.dtype.type(penalty)
             yield scores
+
+
+def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
+    """Rows that are numbers and have the columns of training: an array, or a store as it is."""
+    if isinstance(X, RowStore):
+        return store_for(estimator, X, reset)
+    return validate_data(estimator, X, reset=reset, dtype=float_types(X))
+
+
+def labels_of(X: Any, y: Any) -> Any:
+    """The labels given, or those that lie beside the rows of a store."""
+    return X.labels if y is None and isinstance(X, RowStore) else y
 
 
 def as_labels(y: Any, n_rows: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from unseen.classes import ClassTable
 from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError
 from unseen.metrics import seen_unseen_curve
+from unseen.rows.store import chosen_rows
 
 FEWEST_CLASSES = 6
 _MOST_ROWS = 20_000
@@ -51,6 +52,6 @@ def _best_penalty(
     test = np.concatenate([new[np.isin(labels[new], names)], held])
     candidates = table.select(np.concatenate([names, np.unique(labels[held])]))
     copy: Any = clone(estimator)
-    copy.fit(X[train], labels[train], classes=table.select(names))
-    scores = copy.similarities(X[test], candidates)
+    copy.fit(chosen_rows(X, train), labels[train], classes=table.select(names))
+    scores = copy.similarities(chosen_rows(X, test), candidates)
     return seen_unseen_curve(labels[test], scores, candidates.names, names).best_factor

@@ -73,6 +73,8 @@ class EXEM(MeanPredictor):
 
     test_time_parameters = frozenset(("standardized",))
 
+    row_reading = "blocks"
+
     n_components: int = parameter(500, at_least(1), tries=[100, 500])
     cost: float = parameter(5.0, POSITIVE, tries=[1.0, 2.0, 5.0, 10.0])
     nu: float = parameter(0.5, Number(Real, 0, 1, closed="right"))

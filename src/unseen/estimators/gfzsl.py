@@ -64,6 +64,8 @@ class GFZSL(MeanPredictor):
     descriptions_ : of the seen classes, C x d_s.
     """
 
+    row_reading = "blocks"
+
     mean_penalty: float = parameter(0.1, POSITIVE, tries=[0.03, 0.1, 0.3])
     variance_penalty: float = parameter(10.0, POSITIVE, tries=[1.0, 10.0, 100.0])
     kernel: str = parameter("rbf", Choice("rbf", "linear"))

@@ -90,6 +90,7 @@ class JLSE(PairMatching):
     _loss = "hinge"
     _link = "saturating"
     test_time_parameters = frozenset(("testing", "decision"))
+    row_reading = "rounds"
     # By what a default is divided and multiplied for the range that `tune` draws from.
     _ranges: ClassVar[Mapping[str, float]] = {
         "source_fit": 4.0,

@@ -19,6 +19,7 @@ from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
 from unseen.pairs.splits import cold_start_splits
+from unseen.rows.store import chosen_rows
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
             stacklevel=3,
         )
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
-    scores = model.similarities(data.X[rows], table)
+    scores = model.similarities(chosen_rows(data.X, rows), table)
     found = metrics.generalized_accuracy(data.y[rows], table.names[scores.argmax(axis=1)], seen)
     curve = metrics.seen_unseen_curve(data.y[rows], scores, table.names, seen)
     return GeneralizedResult(found.seen, found.unseen, found.harmonic_mean, curve.ausuc)

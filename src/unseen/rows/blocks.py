@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from unseen.rows.scaling import RowScaling
 
+# Numbers of rows and something of theirs (n x h) -> something else of theirs
+Push = Callable[[slice, np.ndarray], np.ndarray]
 BLOCK_BYTES = 8 * 2**20
 ROWS_PER_CHUNK = 1024
 
@@ -26,8 +28,8 @@ def row_blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> I
     return chunks(n_rows, max(1, block_bytes // max(1, row_bytes)))
 
 
-def array_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Slices over the rows of an array."""
+def array_blocks(X: Any) -> Iterator[slice]:
+    """Slices over the rows of an array or a store."""
     return row_blocks(X.shape[0], X.shape[1] * X.itemsize)
 
 
@@ -129,6 +131,24 @@ class TrainingRows:
         for rows, block in self._powered():
             out[: block.shape[1]] += block.T @ (Z[rows] * self._factors[rows, None])
         out -= np.outer(self._shift, Z.sum(axis=0, dtype=np.float64)).astype(self.dtype)
+        return out
+
+    def round_trip(self, D: np.ndarray, push: Push) -> np.ndarray:
+        """X̃' R, d_t x h, for R = push(rows, X̃ D of these rows): one pass over X, and nothing of
+        size N x h is kept. What `push` is given and gives may be overwritten."""
+        D = np.ascontiguousarray(D, dtype=self.dtype)
+        out = np.zeros((self.n_columns, D.shape[1]), dtype=self.dtype)
+        shift, total = self._shift @ D, np.zeros(D.shape[1])
+        for rows, block in self._powered():
+            factors = self._factors[rows, None]
+            Z = block @ D[: block.shape[1]]
+            Z *= factors
+            Z -= shift
+            Z = push(rows, Z)
+            total += Z.sum(axis=0, dtype=np.float64)
+            Z *= factors
+            out[: block.shape[1]] += block.T @ Z
+        out -= np.outer(self._shift, total).astype(self.dtype)
         return out
 
     @cached_property

@@ -19,6 +19,7 @@ from unseen.datasets.folder import Findings
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
+from unseen.rows.store import RowStore
 from unseen.support.parameters import plain_parameters
 
 
@@ -54,6 +55,9 @@ def check(
         findings = examine(data) if os.path.exists(data) else Findings()
         if not os.path.exists(data):
             findings.add(open_dataset(data))
+        store = None if findings.dataset is None else findings.dataset.X
+        if isinstance(store, RowStore):
+            findings.attempt(Path(data), store.check)
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}

@@ -16,7 +16,7 @@ from unseen.apps.cli import paths
 from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, show, show_json, working
 from unseen.classes import ClassTable
-from unseen.datasets import open_dataset
+from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
@@ -58,7 +58,8 @@ def predict(
     beside, n_rows = _beside(rows), rows.X.shape[0]
     wanted = n_rows if out is not None or json else min(n_rows, _SHOWN)
     with working(f"predicting {n_rows:,} rows"):
-        best = model.top_k(rows.X[:wanted], top, among)
+        X = rows.X if wanted == n_rows else rows.X[:wanted]
+        best = model.top_k(X, top, among)
     known = [column[:wanted].tolist() for column in beside.values()]
     found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
     lines = [
@@ -201,6 +202,8 @@ def _model_and_rows(
     model, names = paths.load_model(model_file)
     if classes is not None:
         model = model.reveal(ClassTable.read(classes))
+    if is_store(features):
+        return model, _stored(features, model, names)
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
         return model, Rows(dataset.X, dataset.y, dataset.image_paths)
@@ -210,6 +213,19 @@ def _model_and_rows(
     if rows.unused:
         note(f"the model was not trained on column {listed(rows.unused)}: left out")
     return model, rows
+
+
+def _stored(features: str, model: ZeroShotClassifier, names: tuple[str, ...] | None) -> Rows:
+    """Rows that are read block by block."""
+    store = open_rows(features)
+    if names is not None and store.columns is not None:
+        store = store.with_columns(names)
+    if store.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"{features} has {store.shape[1]} columns, but the model was trained on "
+            f"{model.n_features_in_}"
+        )
+    return Rows(store, store.labels)
 
 
 def _beside(rows: Rows) -> dict[str, np.ndarray]:
