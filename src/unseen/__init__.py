@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         GaussianMatch,
         KernelJLSE,
         ZeroShotClassifier,
+        index,
         load,
     )
     from unseen.evaluation import compare, evaluate, tune
@@ -47,6 +48,7 @@ __all__ = [
     "ZeroShotDataset",
     "compare",
     "evaluate",
+    "index",
     "load",
     "load_digits_zero_shot",
     "make_zero_shot",
@@ -69,7 +71,7 @@ _PLACES = _by_name(
         "load_digits_zero_shot make_zero_shot",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
-        "SAE COSTA load",
+        "SAE COSTA load index",
         "unseen.evaluation": "compare evaluate tune",
         "unseen.metrics": "metrics",
     }

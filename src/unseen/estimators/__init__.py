@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from unseen.estimators.ensemble import Ensemble as Ensemble
     from unseen.estimators.eszsl import ESZSL as ESZSL
     from unseen.estimators.exem import EXEM as EXEM
+    from unseen.estimators.gallery import GalleryIndex as GalleryIndex
+    from unseen.estimators.gallery import index as index
+    from unseen.estimators.gallery import open_index as open_index
     from unseen.estimators.gaussian_match import GaussianMatch as GaussianMatch
     from unseen.estimators.gfzsl import GFZSL as GFZSL
     from unseen.estimators.jlse import JLSE as JLSE
@@ -60,6 +63,7 @@ _PLACES = {
 }
 # The base class, and `load` of model files, which from here knows every method.
 _NAMES = {"ZeroShotClassifier": f"{__name__}.base", "load": "unseen.storage.models"}
+_NAMES |= dict.fromkeys(["GalleryIndex", "index", "open_index"], f"{__name__}.gallery")
 for _name, _place in _PLACES.items():
     promise(_name, f"{__name__}.{_place}")
     _module, _, _class = _place.partition(":")

@@ -186,7 +186,7 @@ class ZeroShotClassifier(
     def top_k(self, X: Any, k: int = 5, candidates: Any = None) -> TopK:
         """The k best candidates of each row with their scores, best first."""
         table = self._candidates(candidates)
-        k = _checked_k(k, table.n_classes, "candidates")
+        k = checked_k(k, table.n_classes, "candidates")
         names, scores = [], []
         for block in self._score_blocks(X, table):
             best = np.argsort(-block, axis=1, kind="stable")[:, :k]
@@ -202,20 +202,11 @@ class ZeroShotClassifier(
         """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
-        table = self._candidates([name])
         if against is None:
-            scores = self.similarities(X, table)[:, 0]
+            scores = self.similarities(X, self._candidates([name]))[:, 0]
         else:
-            rivals = self._candidates(against)
-            others = rivals.names[rivals.names != table.names[0]]
-            if not others.size:
-                raise InputError(
-                    f"no class competes with {str(table.names[0])!r}: give `against` others too, "
-                    "or leave it out"
-                )
-            joint = table.merge(rivals.select(others))
-            scores = relative_scores(self.similarities(X, joint))[:, 0]
-        k = scores.size if k is None else _checked_k(k, scores.size, "rows")
+            scores = relative_scores(self.similarities(X, self._against(name, against)))[:, 0]
+        k = scores.size if k is None else checked_k(k, scores.size, "rows")
         best = np.argsort(-scores, kind="stable")[:k]
         return Ranking(best, scores[best])
 
@@ -309,8 +300,24 @@ class ZeroShotClassifier(
         return self._class_codes(table)
 
     def _score(self, X: np.ndarray, prepared: Any) -> np.ndarray:
-        codes = self._row_codes(X)
+        return self._gallery_scores(self._gallery_codes(X), prepared)
+
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        """What an index keeps of a block of rows: all that scores need to know of them."""
+        return self._row_codes(X)
+
+    def _gallery_scores(self, codes: np.ndarray, prepared: Any) -> np.ndarray:
+        """The scores of rows, n x C', by what an index keeps of them."""
         return codes @ prepared.T.astype(codes.dtype, copy=False)
+
+    def _gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
+        """Vectors of rows for an approximate search, by what an index keeps of them."""
+        return codes
+
+    def _gallery_queries(self, prepared: Any) -> np.ndarray | None:
+        """Vectors of classes whose inner product with those of rows ranks rows as the score does,
+        or nearly; None if there are none."""
+        return prepared
 
     # -- shared parts ---------------------------------------------------------------------------
 
@@ -341,15 +348,30 @@ class ZeroShotClassifier(
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
         blocks = self._row_blocks(X)
         prepared = self._prepare(table)
-        penalty, is_seen = vars(self).get("seen_penalty_", 0.0), None
-        if penalty:
-            is_seen = np.isin(table.names, self.seen_classes_)
-            penalty = 0.0 if is_seen.all() or not is_seen.any() else penalty
+        penalties = self._penalties(table)
         for block in blocks:
             scores = self._score(block, prepared)
-            if penalty:
-                scores[:, is_seen] -= scores.dtype.type(penalty)
+            if penalties is not None:
+                scores -= penalties.astype(scores.dtype)
             yield scores
+
+    def _penalties(self, table: ClassTable) -> np.ndarray | None:
+        """What `calibrate_seen` takes off each candidate; None where all or none are seen."""
+        penalty = vars(self).get("seen_penalty_", 0.0)
+        is_seen = np.isin(table.names, self.seen_classes_) if penalty else np.zeros(1, bool)
+        return penalty * is_seen if is_seen.any() and not is_seen.all() else None
+
+    def _against(self, name: Any, against: Any) -> ClassTable:
+        """The class `name` first, and then those that compete with it for rows."""
+        table = self._candidates([name])
+        rivals = self._candidates(against)
+        others = rivals.names[rivals.names != table.names[0]]
+        if not others.size:
+            raise InputError(
+                f"no class competes with {str(table.names[0])!r}: give `against` others too, "
+                "or leave it out"
+            )
+        return table.merge(rivals.select(others))
 
 
 def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
@@ -377,7 +399,7 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     return labels
 
 
-def _checked_k(k: int, most: int, what: str) -> int:
+def checked_k(k: int, most: int, what: str) -> int:
     check_values({"k": [at_least(1)]}, {"k": k})
     if k > most:
         raise InputError(f"k={k} is more than the {most} {what} there are")

@@ -120,8 +120,8 @@ class EXEM(MeanPredictor):
         exemplars[seen >= 0] = self.exemplars_[seen[seen >= 0]]
         return exemplars / self.spread_ if self.standardized else exemplars
 
-    def _score(self, X: np.ndarray, prepared: np.ndarray) -> np.ndarray:
-        scores = 2 * super()._score(X, prepared)
+    def _gallery_scores(self, codes: np.ndarray, prepared: np.ndarray) -> np.ndarray:
+        scores = 2 * super()._gallery_scores(codes, prepared)
         scores -= np.einsum("ch,ch->c", prepared, prepared).astype(scores.dtype)
         return scores
 

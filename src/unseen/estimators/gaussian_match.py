@@ -202,6 +202,20 @@ class GaussianMatch(MeanPredictor):
     def _score(self, X: np.ndarray, prepared: ClassTerms) -> np.ndarray:
         return self.posterior_.scores(self._row_codes(X), prepared)
 
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.posterior_.gallery_codes(self._row_codes(X))
+
+    def _gallery_scores(self, codes: np.ndarray, prepared: ClassTerms) -> np.ndarray:
+        return self.posterior_.gallery_scores(codes, prepared)
+
+    def _gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
+        return self.posterior_.gallery_vectors(codes)
+
+    def _gallery_queries(self, prepared: ClassTerms) -> np.ndarray | None:
+        if self.posterior_.spread:
+            return None  # squares of codes count then, by class
+        return np.pad(prepared.mean, ((0, 0), (0, 1)), constant_values=1.0)
+
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         return self.posterior_.codes(self.scaling_(X))
 

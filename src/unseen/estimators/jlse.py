@@ -185,6 +185,15 @@ class JLSE(PairMatching):
     def _score(self, X: np.ndarray, prepared: Candidates) -> np.ndarray:
         return self._scorer.scores(self.latent_.project(X), prepared)
 
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        return self._scorer.gallery_codes(self.latent_.project(X))
+
+    def _gallery_scores(self, codes: np.ndarray, prepared: Candidates) -> np.ndarray:
+        return self._scorer.gallery_scores(codes, prepared)
+
+    def _gallery_queries(self, prepared: Candidates) -> np.ndarray | None:
+        return self._scorer.gallery_queries(prepared)
+
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         return self._scorer.embed_rows(self.latent_.project(X))
 

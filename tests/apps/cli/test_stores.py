@@ -46,6 +46,30 @@ def test_from_check_to_retrieve(folder: Path, tmp_path: Path):
     assert labelled[0]["label"].startswith("c")
 
 
+def test_an_index_answers_as_the_model_does(folder: Path, tmp_path: Path):
+    model, index = tmp_path / "m.unseen", tmp_path / "i"
+    run_unseen("fit", folder, "--out", model)
+    name = str(load(model).unseen_classes_[0])
+    pattern = str(folder / "features" / "[012].npy")
+    assert run_unseen("index", model, pattern, "--out", index).code == 0
+    added = run_unseen("index", model, folder / "features" / "3.npy", "--out", index, "--add")
+    assert added.code == 0, added.err
+    assert "1,250 rows" in added.out
+    asked = ["--class", name, "-k", 5, "--json"]
+    found = run_unseen("retrieve", "--index", index, *asked).json
+    expected = run_unseen("retrieve", model, folder / "features", *asked).json
+    assert [line["row"] for line in found] == [line["row"] for line in expected]
+    again = run_unseen("index", model, pattern, "--out", index)
+    assert_one_sentence(again, "is an index already: add rows to it")
+    assert_one_sentence(run_unseen("retrieve", *asked), "MODEL FEATURES")
+    both = run_unseen("retrieve", model, folder, "--index", index, *asked)
+    assert_one_sentence(both, "leave out MODEL")
+    other = tmp_path / "o.unseen"
+    run_unseen("fit", folder, "--out", other, "--method", "eszsl")
+    mixed = run_unseen("index", other, pattern, "--out", index, "--add")
+    assert_one_sentence(mixed, "was made by another model")
+
+
 def test_a_broken_shard_is_named(folder: Path, tmp_path: Path):
     shard = folder / "features" / "2.npy"
     X = np.load(shard)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,8 @@ from unseen.classes import ClassTable
 from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.estimators import METHODS, ZeroShotClassifier, open_index
+from unseen.estimators.base import Ranking
 from unseen.estimators.explanation import Explanation
 from unseen.estimators.match_explanation import MatchExplanation
 from unseen.files.writing import writing
@@ -51,7 +53,7 @@ def predict(
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
     paths.check_table_out(out)
-    model, rows = _model_and_rows(model_file, features, classes)
+    model, rows = model_and_rows(model_file, features, classes)
     among = _candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
@@ -81,8 +83,6 @@ def _among(names: list[Any], model: ZeroShotClassifier) -> str:
 
 
 def retrieve(
-    model_file: Model,
-    features: Features,
     name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
     out: Table = None,
@@ -94,6 +94,16 @@ def retrieve(
             "commas. Finds more where classes are alike."
         ),
     ] = "",
+    model_file: Annotated[
+        Path | None, typer.Argument(metavar="[MODEL]", help="A model file made by 'unseen fit'.")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Argument(metavar="[FEATURES]", help="A feature file, or a data set.")
+    ] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(help="An index made by 'unseen index', in place of MODEL and FEATURES."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find the rows that fit the description of a class best.
@@ -101,18 +111,36 @@ def retrieve(
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
     paths.check_table_out(out)
-    model, rows = _model_and_rows(model_file, features, classes)
-    wanted, n_rows = _class_name(name, model), rows.X.shape[0]
+    beside: dict[str, np.ndarray] = {}
+    if index is not None:
+        if model_file is not None:
+            raise InputError(
+                "--index has a model and rows of its own: leave out MODEL and FEATURES"
+            )
+        gallery = open_index(index)
+        gallery = gallery if classes is None else gallery.reveal(ClassTable.read(classes))
+        model, n_rows = gallery.model, gallery.n_rows
+        search: Any = gallery.rank
+    elif model_file is None or features is None:
+        raise InputError("give a model and rows (MODEL FEATURES), or --index with an index of them")
+    else:
+        model, rows = model_and_rows(model_file, features, classes)
+        beside, n_rows = _beside(rows), rows.X.shape[0]
+        search = partial(_rank, model, rows.X)
+    wanted = _class_name(name, model)
     with working(f"ranking {n_rows:,} rows"):
         rivals = _candidate_names(against, model) if against else None
-        ranking = model.rank(wanted, rows.X, min(k, n_rows), rivals)
-    beside = _beside(rows)
+        ranking = search(wanted, min(k, n_rows), rivals)
     known = [column[ranking.rows].tolist() for column in beside.values()]
     places = range(1, ranking.rows.size + 1)
     found = zip(places, ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True)
     title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
     header = ["place", "row", *beside, "score"]
     _deliver(title, header, list(map(list, found)), len(places), out, json)
+
+
+def _rank(model: ZeroShotClassifier, X: Any, name: Any, k: int, against: Any) -> Ranking:
+    return model.rank(name, X, k, against)
 
 
 def explain(
@@ -130,7 +158,7 @@ def explain(
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
-    model, (X, labels, *_) = _model_and_rows(model_file, features, classes)
+    model, (X, labels, *_) = model_and_rows(model_file, features, classes)
     reasons = getattr(model, "explain", None)
     if reasons is None:
         able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
@@ -190,7 +218,7 @@ def _class_name(text: str, model: ZeroShotClassifier) -> Any:
     return names[text]
 
 
-def _model_and_rows(
+def model_and_rows(
     model_file: Path, features: str, classes: Path | None
 ) -> tuple[ZeroShotClassifier, Rows]:
     """The model, and the rows to use as it knows them, with what their file has beside."""
