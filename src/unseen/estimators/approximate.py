@@ -14,8 +14,9 @@ from unseen.errors import InputError, require
 from unseen.support.work import tell
 
 # Columns that share one byte of a compressed row.
-_COLUMNS_A_BYTE = 4
+_COLUMNS_A_BYTE = 8
 _ROWS_A_LIST, _MOST_LISTS, _SAMPLE_A_LIST = 64, 65_536, 64
+_STEPS, _SAMPLE_A_CODE = 6, 40  # of k-means, for lists and codebooks
 _MAKES = 256  # rows that the codebook of a byte needs
 _N_QUERIES = 64
 # How many times more rows than are asked for are scored exactly.
@@ -41,7 +42,7 @@ class Approximate:
 
     @staticmethod
     def n_lists(n_rows: int) -> int:
-        wanted = 4 * np.sqrt(n_rows)
+        wanted = 2 * np.sqrt(n_rows)
         return int(np.clip(min(wanted, n_rows / _ROWS_A_LIST), 1, _MOST_LISTS))
 
     @classmethod
@@ -62,6 +63,11 @@ class Approximate:
         columns, n_lists = n_bytes * _COLUMNS_A_BYTE, cls.n_lists(n_rows)
         kind = f"IVF{n_lists},PQ{n_bytes}x8"
         found = faiss.index_factory(columns, kind, faiss.METRIC_INNER_PRODUCT)
+        # Codebooks need little care, as what is found is scored exactly.
+        for steps, sample_size in ((found.cp, _SAMPLE_A_LIST), (found.pq.cp, _SAMPLE_A_CODE)):
+            steps.niter, steps.max_points_per_centroid = _STEPS, sample_size
+            steps.min_points_per_centroid = 1  # else it warns on standard error
+        found.do_polysemous_training = False  # slow, and of use to Hamming distances alone
         found.train(_padded(sample, columns))
         return cls(found, width, Settings(1, _AGAIN[0]), 0.0)
 
