@@ -106,7 +106,7 @@ class TestDeepEmbedding(Contract):
 @pytest.mark.skipif(find_spec("torch") is None, reason="no torch: pip install 'unseen[deep]'")
 class TestFeatureVAE(Contract):
     method = "feature-vae"
-    quick: ClassVar = {"max_iter": 8, "n_hidden": 32}
+    quick: ClassVar = {"max_iter": 6, "n_hidden": 32}
     agreement = 0.05
 
 

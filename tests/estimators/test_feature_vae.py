@@ -166,7 +166,7 @@ def test_scores_are_a_likelihood_ratio_of_two_gaussians(data: Any, fitted: Any) 
     scatter = np.mean([np.cov(rows(s).T, bias=True) for s in seen], axis=0)
     scatter += np.diag(fitted.noise_)
     width = len(scatter)
-    sigma = 0.7 * scatter + 0.3 * np.trace(scatter) / width * np.eye(width)
+    sigma = 0.5 * scatter + 0.5 * np.trace(scatter) / width * np.eye(width)
     means = fitted.means_
     whole = multivariate_normal(means.mean(axis=0), sigma + np.cov(means.T, bias=True))
     Z = fitted.transform(X)

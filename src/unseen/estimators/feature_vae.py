@@ -92,14 +92,14 @@ class FeatureVAE(ScaledClassifier):
     needs: ClassVar[str] = "torch"
 
     n_components: int = parameter(200, at_least(1))
-    n_codes: int = parameter(16, at_least(1))
+    n_codes: int = parameter(8, at_least(1))
     n_hidden: int = parameter(256, at_least(1))
     penalty: float = parameter(3e-4, NOT_NEGATIVE, tries=[1e-4, 3e-4, 1e-3])
-    shrinkage: float = parameter(0.3, SHARE, tries=[0.1, 0.3, 0.6])
+    shrinkage: float = parameter(0.5, SHARE, tries=[0.2, 0.5, 0.8])
     n_draws: int = parameter(200, at_least(2))
     _: KW_ONLY
     max_iter: int = parameter(30, at_least(1), tries=[15, 30, 60])
-    learning_rate: float = parameter(3e-3, POSITIVE)
+    learning_rate: float = parameter(2e-3, POSITIVE)
     batch_size: int = parameter(64, at_least(1))
     random_state: int = parameter(0, at_least(0), None)
     row_scaler: RowScaler | None = part(partial(RowScaler, center=False, power="auto"))
