@@ -323,6 +323,12 @@ def test_without_torch_it_names_the_extra(data: Any, monkeypatch: pytest.MonkeyP
         FeatureVAE().fit(*data.training_set(), classes=data.classes)
 
 
+@needs_torch
+def test_steps_that_are_far_too_large_are_named(data: Any) -> None:
+    with pytest.raises(InputError, match=r"in pass \d+: take a smaller learning_rate than 1e\+30"):
+        FeatureVAE(learning_rate=1e30).fit(*data.training_set(), classes=data.classes)
+
+
 NAMES = ["n_components", "n_codes", "n_hidden", "penalty", "shrinkage", "n_draws", "max_iter"]
 
 

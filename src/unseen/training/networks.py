@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen.errors import InputError
 from unseen.support.work import tell
 
 _FEWEST_BATCHES = 10
@@ -78,4 +79,9 @@ def descend(
             adam.step()
             losses.append(float(value.detach()))
         history.append(float(np.mean(losses)))
+        if not np.isfinite(history[-1]):
+            raise InputError(
+                f"training left all bounds in pass {n_pass + 1}: take a smaller learning_rate than "
+                f"{passes.learning_rate:g}"
+            )
     return np.array(history)
