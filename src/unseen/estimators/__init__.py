@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unseen.estimators.ensemble import Ensemble as Ensemble
     from unseen.estimators.eszsl import ESZSL as ESZSL
     from unseen.estimators.exem import EXEM as EXEM
+    from unseen.estimators.feature_vae import FeatureVAE as FeatureVAE
     from unseen.estimators.gaussian_match import GaussianMatch as GaussianMatch
     from unseen.estimators.gfzsl import GFZSL as GFZSL
     from unseen.estimators.jlse import JLSE as JLSE
@@ -56,6 +57,7 @@ _PLACES = {
     "latem": "latem:LatEm",
     "sje": "sje:SJE",
     "deep": "deep:DeepEmbedding",
+    "feature-vae": "feature_vae:FeatureVAE",
     "ensemble": "ensemble:Ensemble",
 }
 # The base class, and `load` of model files, which from here knows every method.
