@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen.classes.checks import check_finite
 from unseen.classes.recipe import Description, Given, Recipe, encoded, with_gaps
 from unseen.encoders.text import text_encoder
 from unseen.errors import InputError, counted, naming
@@ -35,6 +37,8 @@ def learn_recipe(
     seen : the classes to learn words and means from; None for all.
     """
     check_values({"missing": [Choice(*MISSING)]}, {"missing": missing})
+    known = np.where(np.isnan(given.numbers), 0.0, given.numbers)
+    check_finite(known, given.names, given.columns)
     chosen = np.ones(given.names.size, bool)
     if seen is not None:
         chosen = np.isin(given.names, list(seen))
@@ -45,12 +49,13 @@ def learn_recipe(
         n_cells = int((numbers == -1).sum())
         notes.append(_told_minus_one(n_cells, minus_one))
         numbers = with_gaps(numbers) if minus_one else numbers
-    parts = {}
+    parts: dict[str, Description] = {}
+    values: dict[str, np.ndarray] = {}
     if numbers.shape[1]:
         columns = None if given.columns is None else list(given.columns)
         part = Description(columns, numbers.shape[1])
         name = _NUMBERS if _NUMBERS not in given.texts else "columns of numbers"
-        parts[name] = _filled(part, numbers, chosen, missing, notes)
+        parts[name], values[name] = _filled(part, numbers, chosen, missing, notes), numbers
     for column, texts in given.texts.items():
         known = chosen & (texts != "")
         if not known.any():
@@ -58,10 +63,15 @@ def learn_recipe(
         with naming(f"column {column!r}"):
             encoding = text_encoder(encoder).fit(texts[known].tolist()).encoding_
         part = Description([column], encoding.width, encoding)
-        values = encoded(encoding, given.names, texts, column)
-        parts[column] = _filled(part, values, chosen, missing, notes)
+        values[column] = encoded(encoding, given.names, texts, column)
+        parts[column] = _filled(part, values[column], chosen, missing, notes)
         about = encoding.told(int(known.sum()), seen is not None)
         told.append(f"class table: text in column {column!r}, {about}")
+    if len(parts) > 1:
+        names = given.names[chosen]
+        for name, part in parts.items():
+            spread = np.sqrt(part.vectors(values[name][chosen], names).var(axis=0).sum())
+            parts[name] = replace(part, scale=float(spread) or 1.0)
     is_plain = not given.texts and missing == "error" and not np.isnan(numbers).any()
     return Learned(None if is_plain else Recipe(parts, minus_one), told, notes)
 
@@ -94,7 +104,7 @@ def _filled(
             f"class table: {what} of {rows} missing{where}; the mean of the seen classes "
             f"instead{added}"
         )
-    return Description(part.columns, part.width, part.encoding, fill, marked)
+    return replace(part, fill=fill, marked=marked)
 
 
 def has_minus_ones(numbers: np.ndarray) -> bool:
