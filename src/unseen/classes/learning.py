@@ -68,9 +68,9 @@ def learn_recipe(
         about = encoding.told(int(known.sum()), seen is not None)
         told.append(f"class table: text in column {column!r}, {about}")
     if len(parts) > 1:
-        names = given.names[chosen]
         for name, part in parts.items():
-            spread = np.sqrt(part.vectors(values[name][chosen], names).var(axis=0).sum())
+            seen_ones = part.vectors(values[name], given.names)[chosen]
+            spread = np.sqrt(seen_ones.var(axis=0).sum())
             parts[name] = replace(part, scale=float(spread) or 1.0)
     is_plain = not given.texts and missing == "error" and not np.isnan(numbers).any()
     return Learned(None if is_plain else Recipe(parts, minus_one), told, notes)

@@ -5,8 +5,8 @@ A word w that occurs n times in a text counts
     (1 + log n) (1 + log((1 + T) / (1 + t_w)))
 
 where t_w of the T texts learned from hold it. Words of all texts, and those such as "the" and
-"with", do not count. A text is scaled to length one. Where the words are many, texts are given in the
-directions of an SVD.
+"with", do not count. A text is scaled to length one. Where the words are many, texts are given in
+the directions of an SVD.
 """
 
 from __future__ import annotations
