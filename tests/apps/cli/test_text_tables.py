@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ TEXTS = {
 UNSEEN = ["zebra", "leopard"]
 
 
-def write_classes(folder: Path, texts: dict[str, str], numbers: dict[str, object] | None = None):
+def write_classes(folder: Path, texts: dict[str, str], numbers: Mapping[str, object] | None = None):
     header = "name,looks" if numbers is None else "name,weight,looks"
     lines = [
         f'{name},"{text}"' if numbers is None else f'{name},{numbers[name]},"{text}"'
