@@ -248,8 +248,10 @@ class ClassTable:
     def encode(self, classes: Any) -> ClassTable:
         """More classes described by the same columns, texts by the words this table has learned.
 
-        classes : `{name: text}` if one column of text is all there is, else `{name: {column:
-            value}}` with numbers and texts; also a DataFrame, or what `of` takes.
+        Parameters
+        ----------
+        classes : a mapping of names to texts if one column of text is all there is, else to
+            mappings of columns to numbers and texts; also a DataFrame, or what `of` takes.
         """
         if hasattr(classes, "columns") and hasattr(classes, "index"):
             return self._encoded(given.of_frame(classes))
