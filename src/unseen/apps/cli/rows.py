@@ -200,7 +200,7 @@ def _model_and_rows(
         )
     model, names = paths.load_model(model_file)
     if classes is not None:
-        model = model.reveal(ClassTable.read(classes))
+        model = model.reveal(ClassTable.read(classes, like=model.class_table_))
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
         return model, Rows(dataset.X, dataset.y, dataset.image_paths)
