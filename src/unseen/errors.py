@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import importlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from unicodedata import normalize
+
+# A name longer than this is no slip of the pen, and comparing with so many takes a moment.
+_MOST_LETTERS = 200
+_MOST_COMPARED = 2000
 
 
 class InputError(ValueError):
@@ -44,7 +49,9 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def nearest(name: object, known: Iterable[object]) -> str:
     """A hint naming the closest known spelling of `name`, or an empty string."""
-    spellings = {str(k).casefold(): str(k) for k in known}
+    if len(str(name)) > _MOST_LETTERS:
+        return ""
+    spellings = _likely(str(name).casefold(), {str(k).casefold(): str(k) for k in known})
     close = difflib.get_close_matches(str(name).casefold(), list(spellings), n=1, cutoff=0.6)
     if not close:
         return ""
@@ -53,6 +60,18 @@ def nearest(name: object, known: Iterable[object]) -> str:
     is_form = same_letters and str(name) != spelled
     form = ", in another form of Unicode: bring both to NFC" if is_form else ""
     return f"; nearest name: {spelled!r}{form}"
+
+
+def _likely(name: str, spellings: dict[str, str]) -> dict[str, str]:
+    """The spellings worth a closer look: of very many those that begin and end most alike."""
+    if len(spellings) <= _MOST_COMPARED:
+        return spellings
+
+    def alike(key: str) -> int:
+        ends = os.path.commonprefix([key[::-1], name[::-1]])
+        return len(os.path.commonprefix([key, name])) + len(ends)
+
+    return {key: spellings[key] for key in heapq.nlargest(_MOST_COMPARED, spellings, alike)}
 
 
 def counted(number: int, what: str) -> str:
@@ -64,5 +83,9 @@ def counted(number: int, what: str) -> str:
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Names for a message: the first few, quoted, and how many more."""
     names = list(names)
-    shown = ", ".join(repr(str(n)) for n in names[:most])
+    shown = ", ".join(_quoted(str(n)) for n in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _quoted(name: str) -> str:
+    return repr(name if len(name) <= _MOST_LETTERS else f"{name[:_MOST_LETTERS]}...")

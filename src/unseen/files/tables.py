@@ -17,6 +17,7 @@ import numpy as np
 
 from unseen.errors import InputError, counted, require
 from unseen.files.reading import checked_path, not_utf8, whole
+from unseen.support.text import words as as_array
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # Names of the column of labels.
@@ -91,7 +92,10 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
                 place = f"{path}, line {lines.line_num}: column {column!r}"
                 raise InputError(f"{place} {what} instead of a number{hint}") from None
             cells.append([line[i].strip() for i in words])
-    columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
+    columns = {
+        i: as_array((line[k] for line in cells), f"{path}, column {header[i]!r}")
+        for k, i in enumerate(words)
+    }
     if begins_with_text and not first_is_text and not _is_text(header[0], text):
         _check_no_number(path, header[0], columns[0])
     return Table(
@@ -175,16 +179,23 @@ def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
     if odd is not None:
         hint = _label_hint(header, text)
         raise InputError(f"{path}: column {odd!r} holds text instead of numbers{hint}")
-    found = {
-        _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
-        for c in words
-    }
+    found = {_key(c, text): _cells(path, c, frame[c]) for c in words}
     # An index that is not a plain count identifies the rows: shuffled frames keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
     if _is_text("index", text) and "index" not in header and is_unique(index) and not counts:
         found["index"] = index
     return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), found)
+
+
+def _cells(path: Path, name: str, column: Any) -> np.ndarray:
+    try:
+        cells = column.astype(object).where(column.notna(), "")
+        return as_array(map(str, cells), f"{path}, column {name!r}")
+    except InputError:
+        raise
+    except Exception as error:  # pandas and pyarrow each have their own for text that is none
+        raise InputError(f"{path}: column {name!r} holds text that is not UTF-8") from error
 
 
 def _holds_words(column: Any) -> bool:

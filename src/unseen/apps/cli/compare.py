@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from unseen.apps.cli import options, paths
-from unseen.apps.cli.output import note, show, show_json, working
+from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.apps.report.comparison import comparison_table, write_comparison
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, require
@@ -88,10 +87,10 @@ def compare(
         return
     show(*comparison_table(found, dataset.name))
     for text in found.in_words():
-        print(text)
-    print(f"To fit it: unseen fit {shlex.quote(data)} --method {found.recommended} --out FILE")
+        say(text)
+    say(f"To fit it: unseen fit {paths.as_argument(data)} --method {found.recommended} --out FILE")
     if page:
-        print(f"The page: {page}; its figure as files: {page.parent / 'figures'}")
+        say(f"The page: {page}; its figure as files: {page.parent / 'figures'}")
 
 
 def compared(
