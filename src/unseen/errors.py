@@ -8,6 +8,7 @@ import importlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from types import ModuleType
 from unicodedata import normalize
 
@@ -68,10 +69,14 @@ def _likely(name: str, spellings: dict[str, str]) -> dict[str, str]:
         return spellings
 
     def alike(key: str) -> int:
-        ends = os.path.commonprefix([key[::-1], name[::-1]])
-        return len(os.path.commonprefix([key, name])) + len(ends)
+        return _in_common(key, name) + _in_common(reversed(key), reversed(name))
 
     return {key: spellings[key] for key in heapq.nlargest(_MOST_COMPARED, spellings, alike)}
+
+
+def _in_common(one: Iterable[str], other: Iterable[str]) -> int:
+    """How many letters two words begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def counted(number: int, what: str) -> str:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.common.birds import SEEN, make_folder, write_classes, write_lines
 from tests.common.command import BY_ESZSL, assert_one_sentence, run_unseen
@@ -108,14 +110,10 @@ def test_a_message_is_not_endless(odd: Path) -> None:
 
 def png(width: int, height: int) -> bytes:
     """A picture that says it is of this size."""
-    from PIL import Image
-
     made = io.BytesIO()
     Image.new("L", (1, 1)).save(made, "PNG")
     raw = bytearray(made.getvalue())
     raw[16:24] = width.to_bytes(4, "big") + height.to_bytes(4, "big")
-    import zlib
-
     raw[29:33] = zlib.crc32(raw[12:29]).to_bytes(4, "big")
     return bytes(raw)
 
@@ -132,6 +130,7 @@ def png(width: int, height: int) -> bytes:
         b"P5 4 4 255\nxx",
         b"",
     ],
+    ids=["large", "huge", "flat", "DDS", "AVIF", "EPS", "PPM", "empty"],
 )
 def test_a_picture_that_is_none_is_left_out(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "a.png").write_bytes(raw)
