@@ -71,9 +71,13 @@ def test_arrays_of_other_shapes_are_refused(
         def shorten(_: Any, arrays: dict[str, np.ndarray], array: str = array) -> None:
             arrays[array] = arrays[array][:-1].copy()
 
-        path.write_bytes(forged(raw, shorten))
-        with pytest.raises(InputError, match="state that this work cannot resume from; remove it"):
-            model.fit(*data.training_set(), data.classes, checkpoint=path)
+        def enlarge(_: Any, arrays: dict[str, np.ndarray], array: str = array) -> None:
+            arrays[array] = np.full(arrays[array].shape, 1e200)
+
+        for change in (shorten, enlarge):
+            path.write_bytes(forged(raw, change))
+            with pytest.raises(InputError, match="that this work cannot resume from; remove it"):
+                model.fit(*data.training_set(), data.classes, checkpoint=path)
     path.write_bytes(forged(raw, lambda *_: None))
     model.fit(*data.training_set(), data.classes, checkpoint=path)
 
@@ -86,6 +90,8 @@ def test_arrays_of_other_shapes_are_refused(
         ("history", {"list": []}),
         ("history", {"list": [{"list": ["x"]}]}),
         ("lambdas", {"list": ["x"] * 5}),
+        ("lambdas", {"list": [1.0, 1.0, 1.0, 0.0, 1.0]}),
+        ("lambdas", {"list": [-1.0, 1.0, 1.0, 1.0, 1.0]}),
         ("W", None),
         ("starts", {"dict": {"V": {"list": []}}}),
     ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unseen.model.objective import Codes, ObjectiveParts
+from unseen.model.objective import Codes, Lambdas, ObjectiveParts
 
 if TYPE_CHECKING:
     from unseen.training.alternating import Data
@@ -21,6 +21,8 @@ def check_found(data: Data, state: Mapping[str, Any], starts: Mapping[str, Any])
     shapes |= {"B": (data.S.shape[1], h_s), "D": (data.rows.n_columns, h_t)}
     for name, array in codes._asdict().items():
         check_array(array, shapes[name])
+        if array.dtype != data.S.dtype:
+            raise ValueError("the precision is another one")
     for name, start in starts.items():
         duals = (n_classes, n_rows) if name == "Zs" else (n_rows, n_classes)
         for field, array in start._asdict().items():
@@ -31,11 +33,17 @@ def check_found(data: Data, state: Mapping[str, Any], starts: Mapping[str, Any])
         raise ValueError("the rounds do not agree")
     for numbers in [state["lambdas"], *history]:
         check_array(np.asarray(numbers), (len(numbers),))
+    lambdas = Lambdas(*state["lambdas"])
+    if min(lambdas) < 0 or not lambdas.source_fit or not lambdas.target_fit:
+        raise ValueError("a weight of the objective is not positive")
     if any(len(parts) != len(ObjectiveParts._fields) for parts in history):
         raise ValueError("the objective has other parts")
 
 
 def check_array(array: Any, shape: tuple[int, ...]) -> None:
-    """A ValueError unless it is an array of floats of this shape."""
+    """A ValueError unless it is an array of floats of this shape, whose squares are finite."""
     if array.shape != shape or array.dtype not in (np.float32, np.float64):
         raise ValueError(f"an array of shape {shape} is expected")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square(np.abs(array).max(initial=0))):
+            raise ValueError("the numbers are too large")
