@@ -278,7 +278,9 @@ class ClassTable:
         return self.vectors.shape[1]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        # To Python True is 1.
+        is_bool = isinstance(name, (bool, np.bool_))
+        return name in self._index and is_bool == (self.names.dtype.kind == "b")
 
     def vector(self, name: Any) -> np.ndarray:
         """The description of one class."""
@@ -289,7 +291,7 @@ class ClassTable:
         if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Ubiuf":
             names = as_names(names, "class names")
         found, positions = np.unique(names, return_inverse=True)
-        missing = [name for name in found.tolist() if name not in self._index]
+        missing = [name for name in found.tolist() if name not in self]
         if missing:
             raise InputError(self._missing(missing, positions, found))
         table_rows = np.array([self._index[name] for name in found.tolist()], dtype=np.intp)
@@ -297,7 +299,7 @@ class ClassTable:
 
     def _missing(self, missing: list[Any], positions: np.ndarray, found: np.ndarray) -> str:
         first = missing[0]
-        if (self.names.dtype.kind == "U") != isinstance(first, str):
+        if _kind(first) != _kind(self.names[0].item()):
             return (
                 f"labels and class names are of different kinds: label {first!r} is a "
                 f"{type(first).__name__}, the class table has names such as "
@@ -401,3 +403,8 @@ class ClassTable:
             f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
             f"{listed(self.names.tolist(), 3)})"
         )
+
+
+def _kind(name: Any) -> type:
+    """Names of one kind can be the same: strings, truth values or numbers."""
+    return next((kind for kind in (str, bool) if isinstance(name, kind)), float)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 
@@ -51,6 +51,7 @@ class ZeroShotDataset:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_unmasked(self.X, "the features")
         X, labels = np.asanyarray(self.X), as_names(self.y, "labels")
         unseen = np.unique(as_names(self.unseen, "unseen classes"))
         object.__setattr__(self, "X", X)

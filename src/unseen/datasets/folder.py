@@ -17,6 +17,7 @@ from unseen.classes.recipe import Given
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
+from unseen.datasets.published import below
 from unseen.datasets.row_files import (
     FEATURE_SUFFIXES,
     LABEL_SUFFIXES,
@@ -29,11 +30,13 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.errors import InputError, listed, naming, nearest
+from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
+from unseen.support.text import words
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
+_OF_CLASSES = ("class_names", "class_vectors", "class_attributes")
 # Rows that show the units of columns, and how much more than is usual one of them may vary.
 _LOOKED_AT = 1000
 _DROWNS = 100.0
@@ -249,16 +252,20 @@ class _Own:
     # -- one file
 
     def archive(self) -> dict[str, Any]:
-        arrays = reading.read_npz(self.sources.use_path(self.path))
-        readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": as_strings}
+        readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": self.pictures}
+        names = [*FEATURE_ARRAYS, *LABEL_ARRAYS, *_OF_CLASSES, *readers]
+        arrays = reading.read_npz(self.sources.use_path(self.path), names)
 
         def pick(names: tuple[str, ...], what: str) -> Any:
             return reading.pick(arrays, names, self.path, what)
 
         def classes() -> ClassTable:
-            names = as_strings(pick(("class_names",), "class names"))
-            vectors = pick(("class_vectors",), "class vectors")
-            described = of_arrays(names, vectors, arrays.get("class_attributes"))
+            names, vectors, attributes = _OF_CLASSES
+            described = of_arrays(
+                as_strings(pick((names,), "class names")),
+                pick((vectors,), "class vectors"),
+                arrays.get(attributes),
+            )
             unseen = as_strings(arrays["unseen"]) if "unseen" in arrays else ()
             return self.table(described, unseen)
 
@@ -277,7 +284,7 @@ class _Own:
         rows = self.rows = read_feature_rows(path)
         found = {"X": rows.X, "y": rows.labels, "feature_names": rows.columns}
         if rows.image_paths is not None:
-            found["image_paths"] = np.array([str(self.path / name) for name in rows.image_paths])
+            found["image_paths"] = self.pictures(rows.image_paths)
         return {name: value for name, value in found.items() if value is not None}
 
     def labels(self) -> dict[str, Any]:
@@ -324,11 +331,22 @@ class _Own:
         """One of the lists beside the data, if it is there."""
         return {part: read(self.sources.use(name))} if self.sources.has(name) else {}
 
+    def pictures(self, names: Any) -> np.ndarray:
+        """The paths of pictures, which must lie in the folder of the data."""
+        folder = self.sources.folder
+        given = np.array([str(folder / name) if name else "" for name in as_strings(names)])
+        found = below(folder, given)
+        outside = int((found != given).sum())
+        if outside:
+            text = f"{counted(outside, 'picture')} outside the folder of the data will not be shown"
+            self.findings.odd.append(text)
+        return found
+
     def unseen(self, path: Path) -> np.ndarray:
         return _name_list(path, self.parts.get("classes"))
 
     def images(self, path: Path) -> np.ndarray:
-        return np.array([str(self.path / name) for name in reading.read_lines(path)])
+        return self.pictures(words(reading.read_lines(path), str(path)))
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
@@ -344,7 +362,7 @@ def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
             raise InputError(f"{path}, line {number}: write one name per line, without commas")
         hint = nearest(name, table.names.tolist())
         raise InputError(f"{path}, line {number}: class {name!r} has no line in the table{hint}")
-    return np.array(list(names.values()), dtype=str)
+    return words(names.values(), str(path))
 
 
 def _row_numbers(path: Path) -> np.ndarray:

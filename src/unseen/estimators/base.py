@@ -10,17 +10,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError
 from unseen.estimators.calibration import learn_seen_penalty
 from unseen.estimators.candidates import candidates_of, check_scored
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import array_blocks
-from unseen.rows.blocks import float_types as float_types
+from unseen.rows.blocks import array_blocks, checked_rows
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
@@ -106,7 +105,7 @@ class ZeroShotClassifier(
             Without a table each class is described by itself alone (one-hot), which makes this an
             ordinary classifier.
         """
-        given, X = X, validate_data(self, X, dtype=float_types(X))
+        given, X = X, checked_rows(self, X)
         labels = as_labels(y, X.shape[0])
         seen = np.unique(labels)
         if seen.size < 2:
@@ -241,7 +240,7 @@ class ZeroShotClassifier(
         takes about twice as long as `fit`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = checked_rows(self, X, reset=False)
         seen = self.class_table_.select(self.seen_classes_)
         labels = as_labels(y, X.shape[0])
         seen.rows(labels)
@@ -319,7 +318,7 @@ class ZeroShotClassifier(
 
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = checked_rows(self, X, reset=False)
         return (np.asarray(X[rows]) for rows in array_blocks(X))
 
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
@@ -339,7 +338,10 @@ class ZeroShotClassifier(
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    if isinstance(y, np.ma.MaskedArray):
+        check_unmasked(y, "y")
+    # As an array the names would lose the character NUL at their end.
+    y = as_names(y, "labels") if _is_words(y) else column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     labels = y if y.dtype.kind in "Ubiuf" else as_names(y, "labels")
@@ -347,6 +349,10 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels
+
+
+def _is_words(y: Any) -> bool:
+    return isinstance(y, (list, tuple)) and all(isinstance(name, str) for name in y)
 
 
 def _checked_k(k: int, most: int, what: str) -> int:

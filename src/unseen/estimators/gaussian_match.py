@@ -10,16 +10,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_softmax, logit
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import as_labels, float_types, one_row
+from unseen.estimators.base import as_labels, one_row
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import ClassTerms, Posterior, median_square
+from unseen.rows.blocks import checked_rows
 from unseen.rows.moments import Moments
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.support.parameters import (
@@ -117,7 +118,7 @@ class GaussianMatch(MeanPredictor):
                 f"rows of more than {_WIDEST:,} columns were fitted in a basis of their span, "
                 "in which further rows do not lie: fit all rows at once"
             )
-        X = validate_data(self, X, reset=is_first, dtype=float_types(X))
+        X = checked_rows(self, X, reset=is_first)
         labels = as_labels(y, X.shape[0])
         if is_first:
             self._check_parameters()

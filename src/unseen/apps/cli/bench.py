@@ -17,7 +17,7 @@ from unseen.apps.bench.sweep import Sweep, planned, run_sweep, sweep_shown, swee
 from unseen.apps.cli import options, paths
 from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
 from unseen.apps.cli.models import parameters
-from unseen.apps.cli.output import progress, show, show_json
+from unseen.apps.cli.output import progress, say, show, show_json
 from unseen.apps.cli.suite import bench_suite, check_options
 from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
@@ -118,7 +118,7 @@ def bench(
         for table in made:
             show(*table)
             print()
-        print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
+        say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
     check_failed(failed, len(jobs))
 
 
@@ -159,7 +159,7 @@ def sweep(
         show_json({"results": records})
         return
     show(*table)
-    print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
+    say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
 def _of_the_paper(quiet: bool) -> list[str]:
@@ -175,7 +175,7 @@ def _of_the_paper(quiet: bool) -> list[str]:
             "where to get them, UNSEEN_DATA where they lie"
         )
     if missing and not quiet:
-        print(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
+        say(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
     return [name for found in here.values() for name in found]
 
 
@@ -252,7 +252,7 @@ def _deliver(page: Path, json: bool, **facts: Any) -> None:
     if json:
         show_json({"page": str(page), "files": figures, **facts})
     else:
-        print(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
+        say(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
 
 
 def _with_common_columns(dataset: ZeroShotDataset, opened: Sequence[Any]) -> ZeroShotDataset:

@@ -14,7 +14,7 @@ import typer
 
 from unseen.apps.cli import paths
 from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
-from unseen.apps.cli.output import note, show, show_json, working
+from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.classes import ClassTable
 from unseen.datasets import open_dataset
 from unseen.datasets.row_files import Rows, read_rows
@@ -28,6 +28,7 @@ from unseen.storage.models import KIND, tensors
 # Columns of a result.
 _RESULT = ("place", "row", "image", "label", "class", "score")
 # How many lines of a result are shown where it is not written to a file.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _SHOWN = 20
 
 
@@ -233,18 +234,24 @@ def _deliver(
     if out is not None:
         with writing(out) as made, made.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(lines)
+            writer.writerow(map(_cell, header))
+            writer.writerows(map(_cell, line) for line in lines)
         if json:
             show_json({"lines": n_lines, "out": str(out)})
         else:
-            print(f"{title}: {counted(n_lines, 'line')} in {out}")
+            say(f"{title}: {counted(n_lines, 'line')} in {out}")
     elif json:
         show_json([dict(zip(header, line, strict=True)) for line in lines])
     else:
         _show_lines(title, header, lines)
         if n_lines > _SHOWN:
-            print(f"... and {n_lines - _SHOWN:,} more; --out FILE.csv writes all of them.")
+            say(f"... and {n_lines - _SHOWN:,} more; --out FILE.csv writes all of them.")
+
+
+def _cell(value: Any) -> Any:
+    """A cell of a .csv file; a spreadsheet would take a name that begins like this for a formula,
+    which it is not after an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _show_lines(title: str, header: list[str], lines: list[list[Any]]) -> None:
