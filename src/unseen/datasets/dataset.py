@@ -33,6 +33,7 @@ class ZeroShotDataset:
     X, if its file does. `notes` says where the data come from and what was noticed while reading
     them. `splits` are the splits that come with the data, `split` is the name of the one in use or
     empty. `sources` maps each file that was read, by its path inside the folder, to its SHA-256.
+    `encoder` says what made the rows of pictures, if 'unseen embed' did; models remember it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ZeroShotDataset:
     splits: Mapping[str, Split] = field(default_factory=dict)
     split: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    encoder: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         X, labels = np.asanyarray(self.X), as_names(self.y, "labels")

@@ -12,6 +12,7 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.encoder_file import ENCODER, read_encoder
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
 from unseen.datasets.row_files import (
@@ -26,7 +27,7 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.errors import InputError, listed, naming, nearest
+from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
 
@@ -130,6 +131,16 @@ def _scales(data: ZeroShotDataset) -> list[str]:
     ]
 
 
+def missing_pictures(data: ZeroShotDataset) -> list[str]:
+    """What is to be said of pictures that the data set lists but that are not there."""
+    paths = [] if data.image_paths is None else data.image_paths.tolist()
+    missing = [path for path in paths if path and not os.path.isfile(path)]
+    if not missing:
+        return []
+    are = "is not there" if len(missing) == 1 else "are not there"
+    return [f"{len(missing):,} of {counted(len(paths), 'picture')} {are}: {listed(missing, 3)}"]
+
+
 # -- a user's own data --------------------------------------------------------------------------
 
 
@@ -154,6 +165,7 @@ class _Own:
                 lambda: self.list_beside("unseen.txt", "unseen", self.unseen),
                 lambda: self.list_beside("test_rows.txt", "test_rows", _row_numbers),
                 lambda: self.list_beside("images.txt", "image_paths", self.images),
+                lambda: self.list_beside(ENCODER, "encoder", read_encoder),
             )
             self.findings.odd += [
                 f"{other.name} is ignored; the list must be called {stem}.txt"
@@ -202,6 +214,8 @@ class _Own:
             found.append(f"unseen classes: {listed(parts['unseen'].tolist())}")
         if np.size(parts.get("test_rows", ())):
             found.append(f"test rows: {parts['test_rows'].size:,} rows kept out of training")
+        if "encoder" in parts:
+            found.append(f"encoder of the pictures: {parts['encoder']['images']['name']}")
         if "image_paths" in parts:
             found.append(f"images: {parts['image_paths'].size:,} paths")
 

@@ -15,7 +15,7 @@ from unseen.apps.cli.output import show, show_json, working
 from unseen.apps.cli.paths import check_pages_out
 from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
-from unseen.datasets.folder import Findings
+from unseen.datasets.folder import Findings, missing_pictures
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
@@ -54,6 +54,8 @@ def check(
         findings = examine(data) if os.path.exists(data) else Findings()
         if not os.path.exists(data):
             findings.add(open_dataset(data))
+        if findings.dataset is not None:
+            findings.odd += missing_pictures(findings.dataset)
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
