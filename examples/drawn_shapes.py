@@ -67,7 +67,8 @@ def main(folder: Path = Path("shapes"), n: int = 20) -> None:
                 draw(colour, shape, random).save(place / f"{k:02d}.png")
     (folder / "new").mkdir(exist_ok=True)
     for k, name in enumerate(["green disc", "blue cross", "red triangle", "yellow square"]):
-        draw(*name.split(), random).save(folder / "new" / f"{k}.png")
+        colour, shape = name.split()
+        draw(colour, shape, random).save(folder / "new" / f"{k}.png")
     with (folder / "words.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["name", "description"], *lines])
     print(f"{len(lines)} classes of {n} pictures each in {folder}")

@@ -211,11 +211,15 @@ WRONG = [
     ("labels.txt", b"0\n1\n2\n" * 3, "labels are numbers such as '0', .* names such as 'zebra'"),
     ("labels.txt", b"class\n" + b"zebra\n" * 9, "10 labels; is the first label, 'class', a"),
     ("classes.csv", None, "animals has no classes file: one of classes.npz"),
-    ("classes.csv", b"name,a\nzebra,1\ntiger,\n", "classes.csv, line 3: column 'a' is empty"),
+    (
+        "classes.csv",
+        b"name,a\nzebra,1\ntiger,\n",
+        "classes.csv: class 'tiger' has no value in column 'a'",
+    ),
     (
         "classes.csv",
         b"name,a\nzebra,1\ntiger,nan\n",
-        "classes.csv: .* 'tiger' is NaN or infinite in column 'a'",
+        "classes.csv: class 'tiger' has no value in column 'a'",
     ),
     (
         "classes.csv",

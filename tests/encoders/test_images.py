@@ -62,10 +62,11 @@ def test_paths_and_pictures_give_the_same_rows(paths: list[str]) -> None:
 
 def test_it_is_a_transformer_of_scikit_learn(paths: list[str]) -> None:
     y = np.array([Path(path).parent.name for path in paths])
-    encoder = ImageEncoder("basic")
+    encoder: Any = ImageEncoder("basic")
     model = make_pipeline(encoder, ESZSL()).fit(paths, y)
     assert model.score(paths, y) > 0.9
-    frame: Any = clone(encoder).set_output(transform="pandas").fit_transform(paths)
+    copy: Any = clone(encoder)
+    frame = copy.set_output(transform="pandas").fit_transform(paths)
     assert list(frame.columns[:2]) == ["imageencoder0", "imageencoder1"]
     assert encoder.fit() is encoder
     assert not encoder.__sklearn_tags__().requires_fit
@@ -174,9 +175,8 @@ def test_only_what_is_new_is_encoded(paths: list[str], tmp_path: Path) -> None:
         cache = Cache(tmp_path, "a" * 64, 248)
         found = list(stream.vectors(backend, wanted, 4, 2, cache))
         assert sum(backend.encoded) == new
-        np.testing.assert_allclose(
-            found, ImageEncoder("basic").transform(wanted), rtol=1e-5, atol=1e-6
-        )
+        expected = ImageEncoder("basic").transform(wanted)
+        np.testing.assert_allclose(np.array(found), expected, rtol=1e-5, atol=1e-6)
     other = Cache(tmp_path, "b" * 64, 248)
     assert other.get(key_of(Path(paths[0]).read_bytes())) is None
 

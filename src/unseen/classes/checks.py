@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -157,6 +157,17 @@ def side_by_side(widths: Mapping[str, int]) -> tuple[Group, ...]:
     return tuple(
         Group(n, end - w, end - 1) for (n, w), end in zip(widths.items(), ends, strict=True)
     )
+
+
+def joined_attributes(parts: Mapping[str, Sequence[str] | None]) -> list[str] | None:
+    """Names of the columns of several descriptions side by side: the name of the description is put
+    before them if two share one. None unless all have names."""
+    if any(names is None for names in parts.values()):
+        return None
+    found = [name for names in parts.values() for name in names or ()]
+    if len(set(found)) < len(found):
+        return [f"{part}.{name}" for part, names in parts.items() for name in names or ()]
+    return found
 
 
 def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | None:

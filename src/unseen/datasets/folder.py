@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.classes import ClassTable
+from unseen.classes.given import of_arrays, read_given
+from unseen.classes.learning import learn_recipe
+from unseen.classes.recipe import Given
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.encoder_file import ENCODER, read_encoder
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
@@ -61,13 +64,27 @@ class Findings:
             self.wrong.append(str(error))
 
 
-def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
+def read_dataset(
+    path: str | os.PathLike[str],
+    *,
+    encoder: Any = "tfidf",
+    missing: str = "error",
+    like: ClassTable | None = None,
+) -> ZeroShotDataset:
     """Read a data set from a folder or a file, or say in one sentence what is wrong.
 
     Published data sets are recognised by their files; docs/own-data.md describes a user's own. A
     data set need not have unseen classes: they can be revealed later.
+
+    Parameters
+    ----------
+    encoder, missing : what makes numbers of texts in the class table, and what stands for missing
+        values, as for `ClassTable.read`; both are learned from the seen classes. Published data
+        sets have no texts, and are read in their own way.
+    like : a class table with the same columns, such as that of a model; what it has learned is used
+        instead.
     """
-    findings = examine(path)
+    findings = examine(path, encoder=encoder, missing=missing, like=like)
     if findings.dataset is None:
         more = len(findings.wrong) - 1
         hint = f" (and {more} more; 'unseen check {path}' lists them)" if more else ""
@@ -75,14 +92,17 @@ def read_dataset(path: str | os.PathLike[str]) -> ZeroShotDataset:
     return findings.dataset
 
 
-def examine(path: str | os.PathLike[str]) -> Findings:
-    """Read as much of a data set as can be read, and note everything that is wrong with it."""
+def examine(path: str | os.PathLike[str], **classes: Any) -> Findings:
+    """Read as much of a data set as can be read, and note everything that is wrong with it.
+
+    `classes` says how to read the class table, as for `read_dataset`.
+    """
     path, findings = existing(path), Findings()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
         findings.attempt(path, lambda: findings.add(read_layout(path, layout)))
     elif path.is_dir() or path.suffix == ".npz":
-        _Own(path, findings).read()
+        _Own(path, findings, TableOptions(**classes)).read()
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
     if findings.dataset is not None:
@@ -144,6 +164,14 @@ def missing_pictures(data: ZeroShotDataset) -> list[str]:
 # -- a user's own data --------------------------------------------------------------------------
 
 
+class TableOptions(NamedTuple):
+    """How to read the class table, as for `read_dataset`."""
+
+    encoder: Any = "tfidf"
+    missing: str = "error"
+    like: ClassTable | None = None
+
+
 class _Own:
     """The parts that could be read, by their names in `ZeroShotDataset`.
 
@@ -151,12 +179,13 @@ class _Own:
     has all parts.
     """
 
-    def __init__(self, path: Path, findings: Findings) -> None:
-        self.path, self.findings = path, findings
+    def __init__(self, path: Path, findings: Findings, options: TableOptions) -> None:
+        self.path, self.findings, self.options = path, findings, options
         self.sources = reading.Sources(path if path.is_dir() else path.parent)
         self.parts: dict[str, Any] = {}
         self.rows = Rows(np.empty((0, 0)))
         self.labels_by = ""
+        self.told: list[str] = []
 
     def read(self) -> None:
         if self.path.is_dir():
@@ -203,7 +232,7 @@ class _Own:
             found.append(f"labels: {parts['y'].size:,} of {n_names:,} classes, matched {met}")
         if table is not None:
             size = f"{table.n_classes:,} classes described by {table.n_attributes:,} numbers each"
-            found.append(f"class table: {size}")
+            found += [f"class table: {size}", *self.told]
             odd += [
                 f"column {name!r} of the class table counts as an attribute; remove it if it "
                 "numbers the classes"
@@ -243,7 +272,9 @@ class _Own:
         def classes() -> ClassTable:
             names = as_strings(pick(("class_names",), "class names"))
             vectors = pick(("class_vectors",), "class vectors")
-            return ClassTable(names, vectors, arrays.get("class_attributes"))
+            described = of_arrays(names, vectors, arrays.get("class_attributes"))
+            unseen = as_strings(arrays["unseen"]) if "unseen" in arrays else ()
+            return self.table(described, unseen)
 
         self.attempt(
             lambda: {"X": pick(FEATURE_ARRAYS, "features")},
@@ -282,9 +313,26 @@ class _Own:
         return {name: value for name, value in (("X", X), ("y", y)) if value is not None}
 
     def classes(self) -> dict[str, Any]:
-        table = ClassTable.read(self.sources.use_path(part(self.path, "classes", CLASS_SUFFIXES)))
-        names = as_strings(table.names)
-        return {"classes": ClassTable(names, table.vectors, table.attributes, table.groups)}
+        path = self.sources.use_path(part(self.path, "classes", CLASS_SUFFIXES))
+        try:
+            unseen = reading.read_lines(self.path / "unseen.txt")
+        except InputError:  # there is none, or it is reported when it is its turn
+            unseen = ()
+        with naming(path):
+            described = read_given(path)
+            described = described._replace(names=as_strings(described.names))
+            return {"classes": self.table(described, unseen)}
+
+    def table(self, described: Given, unseen: Any) -> ClassTable:
+        """The class table; what it learns, it learns from seen classes alone."""
+        encoder, missing, like = self.options
+        if like is not None and like.recipe is not None:
+            return ClassTable.of_given(described, like.recipe)
+        seen = np.setdiff1d(self.parts["y"], unseen) if "y" in self.parts else None
+        learned = learn_recipe(described, encoder, missing, seen)
+        self.told = learned.told
+        self.findings.odd += learned.odd
+        return ClassTable.of_given(described, learned.recipe)
 
     def list_beside(self, name: str, part: str, read: Callable[[Path], Any]) -> dict[str, Any]:
         """One of the lists beside the data, if it is there."""

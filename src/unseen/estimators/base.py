@@ -102,8 +102,9 @@ class ZeroShotClassifier(
         X : N x d_t rows. An array, a DataFrame, or a memory-mapped array.
         y : N names of classes.
         classes : the class table (also a mapping or a DataFrame). Classes without rows are the
-            unseen ones. Without a table each class is described by itself alone (one-hot), which
-            makes this an ordinary classifier.
+            unseen ones. Texts are encoded by TF-IDF, learned from those of the seen classes.
+            Without a table each class is described by itself alone (one-hot), which makes this an
+            ordinary classifier.
         """
         given, X = X, validate_data(self, X, dtype=float_types(X))
         labels = as_labels(y, X.shape[0])
@@ -113,7 +114,9 @@ class ZeroShotClassifier(
                 f"the labels name only one class, {str(seen[0])!r}: at least two classes are needed"
             )
         one_hot = classes is None
-        table = ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes)
+        table = (
+            ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
+        )
         table.rows(labels)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
@@ -219,12 +222,14 @@ class ZeroShotClassifier(
     def reveal(self, classes: Any) -> Self:
         """Returns a new model that knows more classes, without training; this one stays as it is.
 
-        The new classes join the unseen ones, which are then the default candidates.
+        The new classes join the unseen ones, which are then the default candidates. Where classes
+        are described by text, so are new ones: `{name: text}`.
         """
         check_is_fitted(self)
         revealed = copy.copy(self)
         revealed._trained_on = self._trained_on
-        revealed._set_classes(self.class_table_.merge(ClassTable.of(classes)), self.seen_classes_)
+        known = self.class_table_
+        revealed._set_classes(known.merge(known.encode(classes)), self.seen_classes_)
         return revealed
 
     def calibrate_seen(self, X: Any, y: Any, random_state: int = 0) -> Self:

@@ -126,10 +126,12 @@ class GaussianMatch(MeanPredictor):
             if isinstance(classes, (list, np.ndarray)):
                 names = as_names(np.unique(classes), "classes")
                 classes = ClassTable(names, np.eye(names.size), names)
-            table, seen = ClassTable.of(classes), np.unique(labels)
+            seen = np.unique(labels)
+            table = ClassTable.of(classes, seen)
         else:
-            more = None if classes is None else ClassTable.of(classes)
-            table = self.class_table_ if more is None else self.class_table_.merge(more)
+            table = self.class_table_
+            if classes is not None:
+                table = table.merge(table.encode(classes))
             seen = np.union1d(self.seen_classes_, labels)
         table.rows(labels)
         if is_first:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
+import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -23,6 +25,10 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 LABEL_COLUMNS = ("label", "labels", "class")
 # Headers of the column of names; any other word before numbers may itself be a name.
 _NAME_HEADERS = ("", "name", "names", "class", "label")
+# Cells in which nothing is known, in lower case.
+_GAPS = ("", "nan", "na", "n/a")
+# Two letters make a word; "1,5" is a slip in a number.
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 @dataclass(frozen=True)
@@ -38,15 +44,38 @@ class Table:
 Text = tuple[str, ...] | None
 
 
-def read_table(path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False) -> Table:
+def read_table(
+    path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False, gaps: bool = False
+) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
     The columns named in `text`, in upper or lower case, are text, and so is the first one if
-    `first_is_text` or if it does not hold numbers. All other cells must be numbers.
+    `first_is_text` or if it does not hold numbers. All other cells must be numbers, or NaN; with
+    `gaps` an empty cell is NaN too.
     """
     path = checked_path(path)
-    read = _read_parquet if path.suffix == ".parquet" else _read_delimited
-    return read(path, text, first_is_text)
+    if path.suffix == ".parquet":
+        return _read_parquet(path, text, first_is_text)
+    return _read_delimited(path, text, first_is_text, gaps)
+
+
+def text_columns(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The columns after the first that hold words and not one number, in lower case."""
+    path = checked_path(path)
+    if path.suffix == ".parquet":
+        frame = _parquet_frame(path)
+        kinds = {str(c): frame[c] for c in frame.columns[1:]}
+        return tuple(name.casefold() for name, column in kinds.items() if _holds_strings(column))
+    with _lines(path) as lines:
+        header, first = _head(path, lines)
+        numbers, words = [False] * len(header), [False] * len(header)
+        for line in chain([first], filter(None, lines)):
+            for k, cell in enumerate(line[: len(header)]):
+                if cell.strip().casefold() not in _GAPS:
+                    numbers[k] |= _is_number(cell)
+                    words[k] |= bool(_WORD.search(cell))
+    columns = list(zip(header, numbers, words, strict=True))[1:]
+    return tuple(c.casefold() for c, number, word in columns if word and not number)
 
 
 # -- text cells ---------------------------------------------------------------------------------
@@ -67,7 +96,8 @@ def _lines(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
 
 
-def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
+def _read_delimited(path: Path, text: Text, first_is_text: bool, gaps: bool) -> Table:
+    number = _number_or_gap if gaps else float
     with _lines(path) as lines:
         header, first = _head(path, lines)
         begins_with_text = first_is_text or not _is_number(first[0])
@@ -80,10 +110,10 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
         for line in chain([first], filter(None, lines)):
             _check_width(path, header, line, lines.line_num)
             try:
-                values.extend([float(line[i]) for i in numbers])
+                values.extend([number(line[i]) for i in numbers])
             except ValueError:
                 column, cell = next(
-                    (header[i], line[i]) for i in numbers if not _is_number(line[i])
+                    (header[i], line[i]) for i in numbers if not _is_number(line[i], number)
                 )
                 what = f"holds {cell!r}" if cell.strip() else "is empty"
                 # Text in the first cell already: a column of text, not a slip.
@@ -140,12 +170,16 @@ def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
         raise InputError(f"{path}: column {column!r} holds {both}; it must be one or the other")
 
 
-def _is_number(cell: str) -> bool:
+def _is_number(cell: str, number: Callable[[str], float] = float) -> bool:
     try:
-        float(cell)
+        number(cell)
     except ValueError:
         return False
     return True
+
+
+def _number_or_gap(cell: str) -> float:
+    return math.nan if cell.strip().casefold() in _GAPS else float(cell)
 
 
 # -- typed cells --------------------------------------------------------------------------------
@@ -189,6 +223,12 @@ def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
 
 def _holds_words(column: Any) -> bool:
     return column.dtype.kind not in "biuf"
+
+
+def _holds_strings(column: Any) -> bool:
+    """Is it a column of strings and nothing else? Cells may be missing."""
+    known = column[column.notna()]
+    return _holds_words(column) and len(known) > 0 and all(isinstance(c, str) for c in known)
 
 
 # -- both ---------------------------------------------------------------------------------------

@@ -65,6 +65,8 @@ def _encode_array(value: np.ndarray, arrays: Arrays, exact: bool) -> dict[str, A
 def _fields(value: Any) -> list[Any]:
     if isinstance(value, ClassTable):
         found = [value.names, value.vectors, value.attributes]
+        if value.recipe is not None:
+            return [*found, value.groups, value.recipe]
         return [*found, value.groups] if value.groups else found
     return [getattr(value, field.name) for field in fields(value)]
 

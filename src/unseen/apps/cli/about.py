@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.options import Folder, Json
+from unseen.apps.cli.options import Folder, Json, Missing, Text
 from unseen.apps.cli.output import show, show_json, working
-from unseen.apps.cli.paths import check_pages_out
+from unseen.apps.cli.paths import check_pages_out, table_options
 from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.datasets.folder import Findings, missing_pictures
@@ -43,6 +43,8 @@ def demo(out: Folder = Path("demo"), json: Json = False) -> None:
 
 def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
+    text: Text = "tfidf",
+    missing: Missing = "error",
     json: Json = False,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
@@ -51,7 +53,8 @@ def check(
     """
     with working(f"reading {data}"):
         # What does not exist is a data set known by its name, or an error that says so.
-        findings = examine(data) if os.path.exists(data) else Findings()
+        classes = {"encoder": text, "missing": missing}
+        findings = examine(data, **classes) if os.path.exists(data) else Findings()
         if not os.path.exists(data):
             findings.add(open_dataset(data))
         if findings.dataset is not None:
@@ -70,7 +73,8 @@ def check(
         print(
             "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
             if findings.wrong
-            else f"The data set can be used: unseen fit {shlex.quote(data)} --out model.unseen"
+            else f"The data set can be used: unseen fit {shlex.quote(data)}"
+            f"{table_options(text, missing)} --out model.unseen"
         )
     if findings.wrong:
         raise typer.Exit(1)

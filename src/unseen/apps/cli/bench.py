@@ -228,7 +228,8 @@ def report(
             "report without one is of a folder that 'unseen bench' wrote"
         )
     opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
-    dataset = _with_common_columns(paths.open_data(data, split), opened)
+    known = opened[0][1].class_table_
+    dataset = _with_common_columns(paths.open_data(data, split, like=known), opened)
     labels = labels_of({file: model for file, model, _ in opened})
     models = {labels[file]: model for file, model, _ in opened}
     top = min(top, dataset.unseen_rows.size) or top

@@ -40,6 +40,8 @@ def fit(
     method_name: MethodOrAuto = options.DEFAULT_METHOD,
     set_: options.Set = None,
     split: options.Split = "",
+    text: options.Text = "tfidf",
+    missing: options.Missing = "error",
     budget: AutoBudget = None,
     calibrate: Annotated[
         bool,
@@ -60,7 +62,7 @@ def fit(
     dataset = None
     if method_name.casefold() == "auto":
         check_auto(set_, checkpoint)
-        dataset = open_data(data, split)
+        dataset = open_data(data, split, encoder=text, missing=missing)
         method_name = recommended(dataset, budget)
     elif budget is not None:
         raise InputError("--budget is for --method auto, which compares methods first")
@@ -68,7 +70,8 @@ def fit(
     if checkpoint is not None and not issubclass(kind, ResumableClassifier):
         raise InputError(f"--checkpoint does not apply to {method_name}, which is fitted in one go")
     model = built(kind, parameters(kind, set_))
-    dataset = open_data(data, split) if dataset is None else dataset
+    if dataset is None:
+        dataset = open_data(data, split, encoder=text, missing=missing)
     X, y = dataset.training_set()
     start = time.perf_counter()
     kept = {} if checkpoint is None else {"checkpoint": checkpoint}
@@ -107,8 +110,9 @@ def evaluate(
 
     Example: unseen evaluate birds.unseen birds/
     """
-    (model, names), dataset = paths.load_model(model_file), open_data(data, split)
+    model, names = paths.load_model(model_file)
     check_encoder(model, data, model_file)
+    dataset = open_data(data, split, like=model.class_table_)
     dataset = paths.with_columns(dataset, model, names)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
         result = protocols.evaluate(model, dataset)
@@ -130,6 +134,8 @@ def tune(
     method_name: options.Method = options.DEFAULT_METHOD,
     set_: options.Set = None,
     split: options.Split = "",
+    text: options.Text = "tfidf",
+    missing: options.Missing = "error",
     protocol: Annotated[
         Literal["default", "paper"],
         typer.Option(help="default: a fifth of the classes held out; paper: two of them."),
@@ -168,7 +174,7 @@ def tune(
     paths.check_model_out(out, checkpoint)
     kind, preset = method(method_name), PROTOCOLS[protocol]
     fixed = parameters(kind, set_)
-    dataset = open_data(data, split)
+    dataset = open_data(data, split, encoder=text, missing=missing)
     model = built(kind, fixed)
     grid = {k: v for k, v in grid_of(model).items() if k not in fixed}
     hold_out = preset.n_classes if hold_out is None else hold_out
@@ -189,7 +195,8 @@ def tune(
         print(_compared(found))
         chosen = plain(fixed if found.kept_default else fixed | found.best_parameters)
         set_ = [f" --set {shlex.quote(f'{k}={v}')}" for k, v in chosen.items()]
-        kept = f"{shlex.quote(data)} --method {method_name}{''.join(set_)}"
+        read = paths.table_options(text, missing)
+        kept = f"{shlex.quote(data)}{read} --method {method_name}{''.join(set_)}"
         print(f"Kept: unseen fit {kept} --out FILE")
         saved = f"Saved the model, fitted on all {y.size:,} rows: {out}"
         print(saved if out else "Nothing was saved; --out FILE saves the model.")

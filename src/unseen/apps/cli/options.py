@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,6 +19,11 @@ _CHECKPOINT = (
     "is given again; the file is removed when the work is done."
 )
 _SETTING = "A parameter of the method; repeatable."
+_MISSING = (
+    "What stands for empty cells of the class table: error for none, mean for the mean of the seen "
+    "classes, column for the same and a column that marks them."
+)
+_TEXT = "What encodes text in the class table: tfidf, or a sentence encoder by name or folder."
 DEFAULT_METHOD = "gaussian-match"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA)]
@@ -31,6 +36,8 @@ Features = Annotated[str, typer.Argument(metavar="FEATURES", help=_FEATURES)]
 Method = Annotated[
     str, typer.Option("--method", "-m", help="The method; 'unseen methods' lists them.")
 ]
+Missing = Annotated[Literal["error", "mean", "column"], typer.Option(help=_MISSING)]
+Text = Annotated[str, typer.Option("--text", metavar="NAME", help=_TEXT)]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", callback=settings_of_both, help=_SETTING),

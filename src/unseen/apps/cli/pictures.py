@@ -103,10 +103,10 @@ def new_classes(model: ZeroShotClassifier, path: Path) -> ClassTable:
     """Further classes; their text is encoded as that of the classes in training was."""
     text = _encoder_of(model).get("text")
     if not text or text["name"] == class_words.TFIDF or path.suffix not in (".csv", ".tsv"):
-        return ClassTable.read(path)
+        return ClassTable.read(path, like=model.class_table_)
     words = class_words.read_words(path)
     if not words.text:
-        return ClassTable.read(path)
+        return ClassTable.read(path, like=model.class_table_)
     encoder = class_words.text_encoder(text["name"], offline=True)
     columns, values = class_words.as_table(words, encoder, text["templates"])
     return ClassTable(words.names, values, columns)
