@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         open_dataset,
         read_dataset,
     )
+    from unseen.datasets.embed import embed_folder
+    from unseen.encoders import ImageEncoder, TextEncoder
     from unseen.errors import InputError
     from unseen.estimators import (
         COSTA,
@@ -40,11 +42,14 @@ __all__ = [
     "SAE",
     "ClassTable",
     "GaussianMatch",
+    "ImageEncoder",
     "InputError",
     "KernelJLSE",
+    "TextEncoder",
     "ZeroShotClassifier",
     "ZeroShotDataset",
     "compare",
+    "embed_folder",
     "evaluate",
     "load",
     "load_digits_zero_shot",
@@ -65,6 +70,8 @@ _PLACES = _by_name(
         "unseen.classes": "ClassTable",
         "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
         "make_zero_shot",
+        "unseen.datasets.embed": "embed_folder",
+        "unseen.encoders": "ImageEncoder TextEncoder",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
         "SAE COSTA load",

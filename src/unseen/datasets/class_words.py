@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unseen.classes import ClassTable
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.files.tables import read_table
 
@@ -107,6 +109,27 @@ def as_table(words: ClassWords, encoder: Any, templates: Sequence[str]) -> tuple
 def _unit(vectors: np.ndarray) -> np.ndarray:
     vectors = np.asarray(vectors, dtype=np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
+def prompt_table(
+    classes: Mapping[str, str] | Iterable[str],
+    encoder: Any,
+    templates: Sequence[str] = ("a photo of a {name}",),
+    offline: bool = False,
+) -> ClassTable:
+    """A class table of encoded prompts.
+
+    classes : names of classes, or `{name: description}`.
+    encoder : the name or the folder of a joint model such as CLIP, or of a sentence encoder.
+    templates : sentences with {name} and {description} to fill in; their vectors are averaged.
+    """
+    text = {"description": list(classes.values())} if isinstance(classes, Mapping) else {}
+    words = ClassWords([str(name) for name in classes], text, {})
+    check_templates(templates, words)
+    if isinstance(encoder, str | os.PathLike):
+        encoder = text_encoder(os.fspath(encoder), offline)
+    columns, vectors = as_table(words, encoder, templates)
+    return ClassTable(words.names, vectors, columns)
 
 
 def table_file(words: ClassWords, encoder: Any, templates: Sequence[str] = ()) -> str:

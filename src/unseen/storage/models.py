@@ -122,7 +122,8 @@ def check_parts(model: Any) -> None:
     known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
     parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
     is_known = np.isin(model.classes_, known).all() and model.classes_.size > 0
-    if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
+    least = 2 if model.needs_rows else 0
+    if seen.size < least or not np.array_equal(np.sort(known), parted) or not is_known:
         raise InputError("its lists of classes contradict each other")
     check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
     model._check_state()
