@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         read_dataset,
     )
     from unseen.datasets.embed import embed_folder
-    from unseen.encoders import ImageEncoder, TextEncoder
+    from unseen.encoders import ImageEncoder
     from unseen.errors import InputError
     from unseen.estimators import (
         COSTA,
@@ -45,7 +45,6 @@ __all__ = [
     "ImageEncoder",
     "InputError",
     "KernelJLSE",
-    "TextEncoder",
     "ZeroShotClassifier",
     "ZeroShotDataset",
     "compare",
@@ -71,7 +70,7 @@ _PLACES = _by_name(
         "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
         "make_zero_shot",
         "unseen.datasets.embed": "embed_folder",
-        "unseen.encoders": "ImageEncoder TextEncoder",
+        "unseen.encoders": "ImageEncoder",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
         "SAE COSTA load",
