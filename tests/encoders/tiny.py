@@ -18,8 +18,7 @@ def library() -> Any:
 
 
 def _seeded(make: Any) -> Any:
-    import torch
-
+    torch: Any = pytest.importorskip("torch")
     torch.manual_seed(0)
     return make().eval()
 
@@ -75,13 +74,12 @@ def _processor(folder: Path, kind: str, **more: Any) -> None:
 
 
 def _tokenizer(folder: Path) -> None:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
+    tokenizers: Any = pytest.importorskip("tokenizers", reason="the extra encode is missing")
     marks = {"<s>": 0, "</s>": 1, "<unk>": 2}
     known = marks | {word: k for k, word in enumerate(WORDS, start=3)}
-    made = Tokenizer(models.WordLevel(known, unk_token="<unk>"))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    made.post_processor = processors.TemplateProcessing(
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(known, unk_token="<unk>"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.post_processor = tokenizers.processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
     )
     tokenizer = library().PreTrainedTokenizerFast(

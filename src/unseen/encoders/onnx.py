@@ -31,6 +31,8 @@ class Onnx:
         options = runtime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = threads or 0
+        # Threads that wait for the next batch leave the cores to those that read pictures.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = runtime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]
