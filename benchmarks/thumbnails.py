@@ -22,8 +22,6 @@ from unseen.classes import ClassTable
 from unseen.datasets import data_folder
 from unseen.datasets.embed import embed_folder
 
-_WORDS = 40
-
 
 def awa35() -> tuple[Path, ClassTable, dict[str, str]]:
     """Photographs, attributes, and the attributes that a class has as text."""
@@ -36,15 +34,13 @@ def awa35() -> tuple[Path, ClassTable, dict[str, str]]:
 
 
 def cub() -> tuple[Path, ClassTable, dict[str, str]]:
-    """Photographs, attributes, and the words that mark the article about a bird."""
+    """Photographs, attributes, and the words of the article about a bird, best ones first."""
     with np.load(data_folder() / "CUB" / "wiki_tfidf.npz") as found:
         classes, weights, words = found["classes"], found["tfidf"], found["vocabulary"]
-    best = np.argsort(-weights.astype(np.float32), axis=1)[:, :_WORDS]
-    # Some birds have no article: their names are all that is said of them.
-    text = {
-        name: f"{name[4:].replace('_', ' ')}: {' '.join(words[k] for k in row if weight[k] > 0)}"
-        for name, row, weight in zip(classes.tolist(), best, weights, strict=True)
-    }
+    text = {}
+    for name, weight in zip(classes.tolist(), weights.astype(np.float32), strict=True):
+        best = np.argsort(-weight, kind="stable")[: np.count_nonzero(weight)]
+        text[name] = f"{name[4:].replace('_', ' ')}: {' '.join(words[best])}"
     return data_folder() / "CUB" / "thumbs", open_dataset("CUB efflite0").classes, text
 
 
@@ -68,7 +64,7 @@ def measure(name: str, every: int, images: str, text_encoder: str | None) -> Non
         }
         kinds["words, TF-IDF"] = words, "tfidf"
         if text_encoder:
-            kinds[f"words, {Path(text_encoder).name}"] = words, text_encoder
+            kinds["words, sentence encoder"] = words, text_encoder
         for kind, (classes, encoder) in kinds.items():
             out = folder / "data"
             done = embed_folder(photos, out, classes, images=images, text=encoder)
