@@ -156,5 +156,6 @@ def of_mapping(classes: Mapping[Any, Any], recipe: Recipe | None = None) -> Give
                 raise InputError(f"class {name!r} has {cell!r} in column {column!r} of text")
     texts = {c: np.array([(x or "").strip() for x in cells[c]], dtype=str) for c in words}
     numbers = [c for c in columns if c not in words]
-    values = np.array([cells[c] for c in numbers], dtype=np.float64).reshape(len(numbers), -1).T
-    return Given(names, tuple(numbers), values.reshape(names.size, len(numbers)), texts)
+    rows = [[cells[c][k] for c in numbers] for k in range(names.size)]
+    values = np.array(rows, dtype=np.float64).reshape(names.size, len(numbers))
+    return Given(names, tuple(numbers), values, texts)

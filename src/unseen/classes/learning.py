@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen.classes.checks import check_finite
 from unseen.classes.recipe import Description, Given, Recipe, encoded, with_gaps
-from unseen.encoders.text import text_encoder
+from unseen.encoders.text import TextEncoding, text_encoder
 from unseen.errors import InputError, counted, naming
 from unseen.support.parameters import Choice, check_values
 
@@ -35,43 +37,59 @@ def learn_recipe(
     seen : the classes to learn words and means from; None for all.
     """
     check_values({"missing": [Choice(*MISSING)]}, {"missing": missing})
-    chosen = np.ones(given.names.size, bool)
-    if seen is not None:
-        chosen = np.isin(given.names, list(seen))
-        chosen = chosen if chosen.any() else ~chosen
-    numbers, told, notes, minus_one = given.numbers, [], [], False
-    if has_minus_ones(numbers):
-        minus_one = missing != "error"
-        n_cells = int((numbers == -1).sum())
-        notes.append(_told_minus_one(n_cells, minus_one))
-        numbers = with_gaps(numbers) if minus_one else numbers
-    parts = {}
-    if numbers.shape[1]:
+    known = np.where(np.isnan(given.numbers), 0.0, given.numbers)
+    check_finite(known, given.names, given.columns)
+    chosen, told, odd = _chosen(given.names, seen), [], []
+    minus_one = has_minus_ones(given.numbers) and missing != "error"
+    if has_minus_ones(given.numbers):
+        odd.append(_told_minus_one(int((given.numbers == -1).sum()), minus_one))
+    parts: dict[str, Description] = {}
+    values: dict[str, np.ndarray] = {}
+    if given.numbers.shape[1]:
+        name = _NUMBERS if _NUMBERS not in given.texts else f"columns of {_NUMBERS}"
+        values[name] = with_gaps(given.numbers) if minus_one else given.numbers
         columns = None if given.columns is None else list(given.columns)
-        part = Description(columns, numbers.shape[1])
-        name = _NUMBERS if _NUMBERS not in given.texts else "columns of numbers"
-        parts[name] = _filled(part, numbers, chosen, missing, notes)
+        parts[name] = Description(columns, given.numbers.shape[1])
     for column, texts in given.texts.items():
-        known = chosen & (texts != "")
-        if not known.any():
-            raise InputError(f"column {column!r} holds no text of a seen class: leave it out")
-        with naming(f"column {column!r}"):
-            encoding = text_encoder(encoder).fit(texts[known].tolist()).encoding_
-        part = Description([column], encoding.width, encoding)
-        values = encoded(encoding, given.names, texts, column)
-        parts[column] = _filled(part, values, chosen, missing, notes)
-        about = encoding.told(int(known.sum()), seen is not None)
+        encoding, n_texts = _learn_encoding(encoder, column, texts[chosen])
+        values[column] = encoded(encoding, given.names, texts, column)
+        parts[column] = Description([column], encoding.width, encoding)
+        about = encoding.told(n_texts, seen is not None)
         told.append(f"class table: text in column {column!r}, {about}")
-    is_plain = not given.texts and missing == "error" and not np.isnan(numbers).any()
-    return Learned(None if is_plain else Recipe(parts, minus_one), told, notes)
+    for name, part in parts.items():
+        part = part if missing == "error" else _filled(part, values[name], chosen, missing, odd)
+        parts[name] = _scaled(part, values[name], given.names, chosen) if len(parts) > 1 else part
+    is_plain = not given.texts and missing == "error" and not np.isnan(given.numbers).any()
+    return Learned(None if is_plain else Recipe(parts, minus_one), told, odd)
+
+
+def _chosen(names: np.ndarray, seen: Collection[Any] | None) -> np.ndarray:
+    """Which classes to learn from: the seen ones, or all if none of them is known."""
+    chosen = np.ones(names.size, bool) if seen is None else np.isin(names, list(seen))
+    return chosen if chosen.any() else ~chosen
+
+
+def _learn_encoding(encoder: Any, column: str, texts: np.ndarray) -> tuple[TextEncoding, int]:
+    """What makes numbers of the texts of a column, and how many texts it has seen."""
+    known = texts[texts != ""].tolist()
+    if not known:
+        raise InputError(f"column {column!r} holds no text of a seen class: leave it out")
+    with naming(f"column {column!r}"):
+        return text_encoder(encoder).fit(known).encoding_, len(known)
+
+
+def _scaled(
+    part: Description, values: np.ndarray, names: np.ndarray, chosen: np.ndarray
+) -> Description:
+    """A part in units of how far seen classes lie from their mean."""
+    spread = np.sqrt(part.vectors(values, names)[chosen].var(axis=0).sum())
+    return replace(part, scale=float(spread) or 1.0)
 
 
 def _filled(
-    part: Description, values: np.ndarray, chosen: np.ndarray, missing: str, notes: list[str]
+    part: Description, values: np.ndarray, chosen: np.ndarray, missing: str, odd: list[str]
 ) -> Description:
-    """A part that knows what stands for missing values, if they may miss."""
-    if missing == "error":
-        return part
+    """A part that knows what stands for missing values."""
     gaps = np.isnan(values)
     empty = gaps[chosen].all(axis=0)
     if empty.any():
@@ -90,11 +108,11 @@ def _filled(
         added = f", and {counted(len(marked), 'column')} to mark it" if marked else ""
         where = f" in column {part.columns[0]!r}" if is_text and part.columns else ""
         rows = counted(int(gaps.any(axis=1).sum()), "class")
-        notes.append(
+        odd.append(
             f"class table: {what} of {rows} missing{where}; the mean of the seen classes "
             f"instead{added}"
         )
-    return Description(part.columns, part.width, part.encoding, fill, marked)
+    return replace(part, fill=fill, marked=marked)
 
 
 def has_minus_ones(numbers: np.ndarray) -> bool:

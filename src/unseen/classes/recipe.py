@@ -15,7 +15,7 @@ from unseen.classes import checks
 from unseen.classes.checks import Group
 from unseen.encoders.text import TextEncoding
 from unseen.errors import InputError, counted, listed
-from unseen.support.parameters import is_float_array
+from unseen.support.parameters import check_positive, is_float_array
 from unseen.support.registry import register
 
 _WAYS_OUT = (
@@ -52,6 +52,8 @@ class Description:
     encoding : what makes numbers of texts; None for numbers.
     fill : what stands for missing numbers, the mean of the seen classes; None if none may miss.
     marked : the numbers that have a further column, one where they were missing.
+    scale : what all is divided by. Beside others each part has it so that the mean square distance
+        of seen classes from their mean is one, and none drowns the others.
     """
 
     columns: list[str] | None
@@ -59,6 +61,7 @@ class Description:
     encoding: TextEncoding | None = None
     fill: np.ndarray | None = None
     marked: tuple[int, ...] | list[int] = ()
+    scale: float = 1.0
 
     def attributes(self) -> list[str] | None:
         """The names of all columns, those that mark missing values last."""
@@ -77,9 +80,11 @@ class Description:
         if self.fill is None:
             if gaps.any():
                 raise InputError(told_missing(gaps, names, self.columns, self.encoding is not None))
-            return values
-        filled = np.where(gaps, self.fill.astype(values.dtype), values)
-        return np.hstack([filled, gaps[:, list(self.marked)].astype(values.dtype)])
+            filled = values
+        else:
+            filled = np.where(gaps, self.fill.astype(values.dtype), values)
+            filled = np.hstack([filled, gaps[:, list(self.marked)].astype(values.dtype)])
+        return filled if self.scale == 1.0 else filled / values.dtype.type(self.scale)
 
     def check(self) -> int:
         """How many columns it makes; an error unless its parts fit together."""
@@ -96,6 +101,7 @@ class Description:
             self.encoding.check()
             if self.encoding.width != self.width:
                 raise InputError("the encoder of its texts is of another width")
+        check_positive(self.scale, "the scale of a description")
         marked, fill = list(self.marked), self.fill
         fits = fill is None or (is_float_array(fill, 1) and fill.shape == (self.width,))
         if not fits or (marked and fill is None):

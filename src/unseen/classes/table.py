@@ -30,7 +30,7 @@ class ClassTable:
     vectors : C x d_s finite numbers.
     attributes : d_s different names of the columns, optional.
     groups : (name, first column, last column) of each description if there are several side by
-        side, see `beside`.
+        side, see `beside`. A method that does not know groups uses all columns.
     recipe : how the columns were made, if from texts or with missing values: what `encode` makes
         more classes by. Tables with the same vectors are equal whatever it is.
 
@@ -139,7 +139,7 @@ class ClassTable:
         seen : the classes that TF-IDF learns its words from; None for all of them.
 
         >>> birds = ClassTable.from_text(
-        ...     {"eagle": "large hooked bill", "gull": "large white bird", "wren": "white bill"}
+        ...     {"eagle": "large, with a bill", "gull": "large, white", "wren": "white bill"}
         ... )
         >>> birds.attributes
         ('bill', 'large', 'white')

@@ -38,12 +38,11 @@ class TextEncoder(TransformerMixin, Composite):
     encoding_ : what makes numbers of texts. It holds no weights of a sentence encoder, but its name
         and its hash.
 
-    >>> texts = ["a striped horse", "a striped cat with claws", "a horse with horns"]
-    >>> encoder = TextEncoder().fit(texts)
+    >>> encoder = TextEncoder().fit(["a striped horse", "a striped cat", "a horse with horns"])
     >>> encoder.get_feature_names_out().tolist()
-    ['horse', 'striped', 'with']
+    ['cat', 'horns', 'horse', 'striped']
     >>> encoder.transform(["a horse without stripes"]).tolist()
-    [[1.0, 0.0, 0.0]]
+    [[0.0, 0.0, 1.0, 0.0]]
     """
 
     name: str = parameter(TFIDF, str)

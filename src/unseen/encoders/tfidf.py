@@ -2,10 +2,11 @@
 
 A word w that occurs n times in a text counts
 
-    (1 + log n) log((1 + T) / (1 + t_w))
+    (1 + log n) (1 + log((1 + T) / (1 + t_w)))
 
-where t_w of the T texts learned from hold it, so that a word of all texts counts nothing. A text is
-scaled to length one. Where the words are many, texts are given in the directions of an SVD.
+where t_w of the T texts learned from hold it. Words of all texts, and those such as "the" and
+"with", do not count. A text is scaled to length one. Where the words are many, texts are given in
+the directions of an SVD.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from unseen.support.registry import register
 
 # Words of two letters or more, and numbers: "bird's" is "bird", "black_footed" two words.
 TOKEN = r"[^\W\d_]{2,}|\d+"
+# Words that describe nothing. Longer lists have "bill" and "thick" on them, which describe a bird.
+_IDLE = """
+also an and are as at be been but by can for from had has have if in into is it its may of on or so
+some such than that the their them then there these they this those to was were which while who with
+"""
 # Up to so many words are columns by themselves, which an explanation can name.
 MOST_COLUMNS = 1_000
 # The most widespread words of many long texts.
@@ -66,10 +72,10 @@ class Tfidf:
 
     def why_nothing(self) -> str:
         """What is wrong with a text that becomes zeros, and the way out."""
-        some = self.words[np.argsort(-self.weights, kind="stable")[:3]].tolist()
+        some = self.words[np.argsort(self.weights, kind="stable")[:3]].tolist()
         return (
-            "has no word that tells it from others and that they know too; describe it in words "
-            f"that others use, such as {', '.join(some)}"
+            "has no word of those that tell the known classes apart; describe it in words that "
+            f"they have too, such as {', '.join(some)}"
         )
 
     def check(self) -> None:
@@ -92,31 +98,26 @@ class Tfidf:
 def learn_tfidf(texts: Sequence[str], n_columns: int | None = None) -> Tfidf:
     """Learn words, their weights and, if need be, directions.
 
-    Words of one text alone do not say what it is like, so they are left out, unless a text would
-    be left without a word.
-
     n_columns : how many directions; None takes the words themselves up to 1,000 of them, and beyond
         that as many directions as there are texts, in which nothing of these texts is lost.
     """
-    counter = _counter()
+    counter = _counter(stop_words=_IDLE.split())
     try:
         counts = counter.fit_transform(texts)
     except ValueError:  # no word at all
         counts = None
     if counts is None:
-        raise InputError("the texts hold no words of two letters or more, and no numbers")
+        raise InputError("the texts hold no words that describe anything, and no numbers")
     widespread = np.asarray((counts > 0).sum(axis=0)).ravel()
-    telling = widespread < counts.shape[0]
-    shared = telling & (widespread > 1)
-    bare = np.asarray(counts[:, shared].sum(axis=1)).ravel() == 0
-    kept = np.flatnonzero(telling if bare.any() else shared)
+    # A word of one text alone stays: a text that comes later may hold it too.
+    kept = np.flatnonzero(widespread < counts.shape[0])
     if not kept.size:
         raise InputError("the texts all hold the same words: nothing tells one from the other")
     if kept.size > MOST_WORDS:
         most = np.argsort(-widespread[kept], kind="stable")[:MOST_WORDS]
         kept = np.sort(kept[most])
     words = np.asarray(counter.get_feature_names_out(), dtype=str)[kept]
-    weights = np.log((1 + counts.shape[0]) / (1 + widespread[kept]))
+    weights = 1 + np.log((1 + counts.shape[0]) / (1 + widespread[kept]))
     found = Tfidf(words, weights)
     if n_columns is None and words.size <= MOST_COLUMNS:
         return found
