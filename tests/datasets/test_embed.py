@@ -138,7 +138,7 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
 def test_words_must_fit_the_pictures(shapes: Path, tmp_path: Path) -> None:
     words, out = tmp_path / "words.csv", tmp_path / "data"
     words.write_text("name,text\nred disk,round\n")
-    with pytest.raises(InputError, match=r"'blue cross' has pictures but no line in .* \(16 class"):
+    with pytest.raises(InputError, match=r"'blue cross' has files but no line in .* \(16 class"):
         embed_folder(shapes / "photos", out, words, images="basic")
     words.write_text("name,text\nred disc,round\nred disc,again\n")
     with pytest.raises(InputError, match="names the class 'red disc' twice"):
@@ -155,8 +155,8 @@ def test_only_its_own_folder_is_written_over(shapes: Path, tmp_path: Path) -> No
     (tmp_path / "labels.txt").write_text("mine")
     with pytest.raises(InputError, match=r"labels\.txt is there already"):
         embed_folder(shapes / "photos", tmp_path, images="basic")
-    with pytest.raises(InputError, match="is the folder of the pictures itself"):
-        embed_folder(shapes / "photos", shapes / "photos", images="basic")
+    with pytest.raises(InputError, match="lies in the folder of the pictures"):
+        embed_folder(shapes / "photos", shapes / "photos" / "data", images="basic")
     with pytest.raises(InputError, match="is not a folder"):
         embed_folder(shapes / "photos", tmp_path / "labels.txt", images="basic")
 

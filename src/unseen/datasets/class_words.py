@@ -71,7 +71,7 @@ def check_described(words: ClassWords, labels: Iterable[str], where: object) -> 
     if missing:
         more = f" ({counted(len(missing), 'class')} in all)" if len(missing) > 1 else ""
         raise InputError(
-            f"the class {missing[0]!r} has pictures but no line in {where}"
+            f"the class {missing[0]!r} has files but no line in {where}"
             f"{nearest(missing[0], words.names)}{more}; names must be the same, letter by letter"
         )
 

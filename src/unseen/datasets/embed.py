@@ -110,8 +110,9 @@ def embed_folder(
 def _check_out(out: Path, photos: Path) -> None:
     if os.path.exists(out) and not os.path.isdir(out):
         raise InputError(f"cannot write {out}: it is not a folder")
-    if os.path.isdir(photos) and os.path.realpath(out) == os.path.realpath(photos):
-        raise InputError(f"{out} is the folder of the pictures itself: choose another one")
+    inside = os.path.realpath(photos)
+    if os.path.isdir(photos) and os.path.commonpath([inside, os.path.realpath(out)]) == inside:
+        raise InputError(f"{out} lies in the folder of the pictures: choose one beside it")
     stems = [name.partition(".")[0] for name in _FILES]
     there = [p for stem in stems for p in sorted(out.glob(f"{stem}.*")) if out.is_dir()]
     if there and not (out / ENCODER).exists():

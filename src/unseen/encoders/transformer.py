@@ -39,10 +39,12 @@ class _Loaded:
     """A model from files that are here, with torch on so many threads."""
 
     def __init__(self, name: str, offline: bool, threads: int | None) -> None:
-        purpose = f"the encoder {name!r}"
+        purpose = f"the encoder {name!r}, unlike 'basic',"
         self._torch: Any = require("torch", "encode", purpose)
         self.library: Any = require("transformers", "encode", purpose)
-        self.name, self.threads = name, threads
+        # A folder is found again from wherever a model is used.
+        self.name = str(Path(name).absolute()) if Path(name).is_dir() else name
+        self.threads = threads
         self.files = find_model(name, offline)
         self.folder = str(self.files.folder)
         self.model = self.part("AutoModel").eval()
@@ -86,7 +88,7 @@ class Transformer:
         self.identity = Identity(loaded.name, loaded.kind, 1, {})
         width = self.encode(self._numbers(side)).shape[1]
         self.identity = Identity(
-            name=name,
+            name=loaded.name,
             kind=loaded.kind,
             width=width,
             preprocessing=_settings(loaded.files.folder / "preprocessor_config.json"),
@@ -119,7 +121,7 @@ class JointText:
             raise InputError(f"{name} is a model of kind {loaded.kind!r}, which does not read text")
         self._tokenizer = loaded.part("AutoTokenizer")
         self.identity = {
-            "name": name,
+            "name": loaded.name,
             "kind": loaded.kind,
             "files": digests(loaded.files.folder, loaded.files.names),
         }

@@ -10,6 +10,7 @@ import typer
 
 from unseen.apps.cli.options import Folder, Json
 from unseen.apps.cli.output import note, show, show_json, working
+from unseen.apps.cli.paths import telling_how_to_resume
 from unseen.datasets.class_words import TFIDF
 from unseen.datasets.embed import embed_folder
 from unseen.encoders.cache import cache_folder
@@ -75,7 +76,7 @@ def embed(
     """
     cache = cache_folder() if checkpoint is None else checkpoint
     encoder = ImageEncoder(images, batch_size, cache, offline, threads)
-    with working(f"embedding {photos}"):
+    with telling_how_to_resume(cache), working(f"embedding {photos}"):
         done = embed_folder(photos, out, classes, labels, encoder, text, template or (), offline)
     if json:
         show_json(asdict(done))
