@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         read_dataset,
     )
     from unseen.datasets.embed import embed_folder
-    from unseen.encoders import ImageEncoder
     from unseen.errors import InputError
     from unseen.estimators import (
         COSTA,
@@ -42,7 +41,6 @@ __all__ = [
     "SAE",
     "ClassTable",
     "GaussianMatch",
-    "ImageEncoder",
     "InputError",
     "KernelJLSE",
     "ZeroShotClassifier",
@@ -70,7 +68,6 @@ _PLACES = _by_name(
         "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
         "make_zero_shot",
         "unseen.datasets.embed": "embed_folder",
-        "unseen.encoders": "ImageEncoder",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
         "SAE COSTA load",
