@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         open_dataset,
         read_dataset,
     )
+    from unseen.datasets.embed import embed_folder
     from unseen.errors import InputError
     from unseen.estimators import (
         COSTA,
@@ -45,6 +46,7 @@ __all__ = [
     "ZeroShotClassifier",
     "ZeroShotDataset",
     "compare",
+    "embed_folder",
     "evaluate",
     "load",
     "load_digits_zero_shot",
@@ -65,6 +67,7 @@ _PLACES = _by_name(
         "unseen.classes": "ClassTable",
         "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
         "make_zero_shot",
+        "unseen.datasets.embed": "embed_folder",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
         "SAE COSTA load",

@@ -42,7 +42,10 @@ def test_pictures_outside_the_folder_are_left_out(birds: Path, tmp_path: Path) -
     assert data.image_paths is not None
     shown = [os.path.basename(path) for path in data.image_paths[: len(given)]]
     assert shown == ["own.png", "", "", "", "", "inside.png", "own.png", "gone.png"]
-    assert "4 pictures outside the folder of the data will not be shown" in data.notes
+    assert "4 pictures outside the folder of the data will not be shown; if" in data.notes[1]
+    data = read_dataset(birds, pictures=tmp_path)
+    assert data.image_paths is not None
+    assert all(data.image_paths), "a folder that the user names is theirs to show"
 
 
 def test_pictures_of_an_archive_lie_beside_it(tmp_path: Path) -> None:

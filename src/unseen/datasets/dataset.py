@@ -33,7 +33,8 @@ class ZeroShotDataset:
     `feature_names` names the columns of X, if its file does. `notes` says where the data come from
     and what was noticed while reading them. `splits` are the splits that come with the data,
     `split` is the name of the one in use or empty. `sources` maps each file that was read, by its
-    path inside the folder, to its SHA-256.
+    path inside the folder, to its SHA-256. `encoder` says what made the rows of pictures, if
+    'unseen embed' did; models remember it.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ZeroShotDataset:
     splits: Mapping[str, Split] = field(default_factory=dict)
     split: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    encoder: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         check_unmasked(self.X, "the features")

@@ -15,6 +15,7 @@ from unseen.classes.given import of_arrays, read_given
 from unseen.classes.learning import learn_recipe
 from unseen.classes.recipe import Given
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.encoder_file import ENCODER, read_encoder
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
 from unseen.datasets.published import below
@@ -72,6 +73,7 @@ def read_dataset(
     encoder: Any = "tfidf",
     missing: str = "error",
     like: ClassTable | None = None,
+    pictures: str | os.PathLike[str] | None = None,
 ) -> ZeroShotDataset:
     """Read a data set from a folder or a file, or say in one sentence what is wrong.
 
@@ -85,8 +87,10 @@ def read_dataset(
         sets have no texts, and are read in their own way.
     like : a class table with the same columns, such as that of a model; what it has learned is used
         instead.
+    pictures : a further folder whose pictures may be shown; those elsewhere outside of the data are
+        not, as files of strangers must not choose which of yours a report shows.
     """
-    findings = examine(path, encoder=encoder, missing=missing, like=like)
+    findings = examine(path, pictures, encoder=encoder, missing=missing, like=like)
     if findings.dataset is None:
         more = len(findings.wrong) - 1
         hint = f" (and {more} more; 'unseen check {path}' lists them)" if more else ""
@@ -94,17 +98,19 @@ def read_dataset(
     return findings.dataset
 
 
-def examine(path: str | os.PathLike[str], **classes: Any) -> Findings:
+def examine(
+    path: str | os.PathLike[str], pictures: str | os.PathLike[str] | None = None, **classes: Any
+) -> Findings:
     """Read as much of a data set as can be read, and note everything that is wrong with it.
 
-    `classes` says how to read the class table, as for `read_dataset`.
+    `pictures`, and `classes`, which say how to read the class table, are as for `read_dataset`.
     """
     path, findings = existing(path), Findings()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
         findings.attempt(path, lambda: findings.add(read_layout(path, layout)))
     elif path.is_dir() or path.suffix == ".npz":
-        _Own(path, findings, TableOptions(**classes)).read()
+        _Own(path, findings, TableOptions(**classes), pictures).read()
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
     if findings.dataset is not None:
@@ -153,6 +159,16 @@ def _scales(data: ZeroShotDataset) -> list[str]:
     ]
 
 
+def missing_pictures(data: ZeroShotDataset) -> list[str]:
+    """What is to be said of pictures that the data set lists but that are not there."""
+    paths = [] if data.image_paths is None else data.image_paths.tolist()
+    missing = [path for path in paths if path and not os.path.isfile(path)]
+    if not missing:
+        return []
+    are = "is not there" if len(missing) == 1 else "are not there"
+    return [f"{len(missing):,} of {counted(len(paths), 'picture')} {are}: {listed(missing, 3)}"]
+
+
 # -- a user's own data --------------------------------------------------------------------------
 
 
@@ -171,9 +187,13 @@ class _Own:
     has all parts.
     """
 
-    def __init__(self, path: Path, findings: Findings, options: TableOptions) -> None:
+    def __init__(
+        self, path: Path, findings: Findings, options: TableOptions, pictures: Any = None
+    ) -> None:
         self.path, self.findings, self.options = path, findings, options
         self.sources = reading.Sources(path if path.is_dir() else path.parent)
+        further = [] if pictures is None else [existing(pictures)]
+        self.shown = [self.sources.folder, *further]
         self.parts: dict[str, Any] = {}
         self.rows = Rows(np.empty((0, 0)))
         self.labels_by = ""
@@ -186,6 +206,7 @@ class _Own:
                 lambda: self.list_beside("unseen.txt", "unseen", self.unseen),
                 lambda: self.list_beside("test_rows.txt", "test_rows", _row_numbers),
                 lambda: self.list_beside("images.txt", "image_paths", self.images),
+                lambda: self.list_beside(ENCODER, "encoder", read_encoder),
             )
             self.findings.odd += [
                 f"{other.name} is ignored; the list must be called {stem}.txt"
@@ -234,6 +255,8 @@ class _Own:
             found.append(f"unseen classes: {listed(parts['unseen'].tolist())}")
         if np.size(parts.get("test_rows", ())):
             found.append(f"test rows: {parts['test_rows'].size:,} rows kept out of training")
+        if "encoder" in parts:
+            found.append(f"encoder of the pictures: {parts['encoder']['images']['name']}")
         if "image_paths" in parts:
             found.append(f"images: {parts['image_paths'].size:,} paths")
 
@@ -332,14 +355,16 @@ class _Own:
         return {part: read(self.sources.use(name))} if self.sources.has(name) else {}
 
     def pictures(self, names: Any) -> np.ndarray:
-        """The paths of pictures, which must lie in the folder of the data."""
+        """The paths of pictures, which must lie in a folder whose pictures may be shown."""
         folder = self.sources.folder
         given = np.array([str(folder / name) if name else "" for name in as_strings(names)])
-        found = below(folder, given)
+        inside = [below(shown, given) != "" for shown in self.shown]
+        found = np.where(np.logical_or.reduce(inside), given, "")
         outside = int((found != given).sum())
         if outside:
             text = f"{counted(outside, 'picture')} outside the folder of the data will not be shown"
-            self.findings.odd.append(text)
+            hint = "; if their folder is yours, name it (--pictures FOLDER)"
+            self.findings.odd.append(text + hint)
         return found
 
     def unseen(self, path: Path) -> np.ndarray:

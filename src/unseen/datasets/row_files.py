@@ -79,10 +79,19 @@ def read_rows(
     labels = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels is not None:
         rows = rows._replace(labels=read_labels(labels, rows).names)
+    if given.is_dir() and rows.image_paths is None and (given / "images.txt").exists():
+        images = reading.read_lines(given / "images.txt")
+        rows = rows._replace(image_paths=np.array([_shown(given / name) for name in images]))
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
     return rows
+
+
+def _shown(path: Path) -> str:
+    """A path as a person would write it, without steps up, where that leads to the same file."""
+    plain = os.path.normpath(path)
+    return plain if os.path.exists(plain) else str(path)
 
 
 # -- one file -----------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ class ZeroShotClassifier(
     seen_penalty_ : what `calibrate_seen` has learned.
     """
 
+    # Whether it learns from rows at all.
+    needs_rows: ClassVar[bool] = True
     # A module that fitting imports and that only an extra installs.
     needs: ClassVar[str] = ""
     # Whether seen classes fit better than unseen ones for no other reason than having been seen.

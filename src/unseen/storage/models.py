@@ -111,7 +111,28 @@ def _makes_sense(name: str, value: Any) -> bool:
         return isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
     if name in ("rows", "columns"):
         return type(value) is int and value >= 0
+    if name == "encoder":
+        return _names_encoder(value)
     return isinstance(value, str)
+
+
+def _names_encoder(value: Any) -> bool:
+    """Whether it says what made vectors of pictures, and numbers of words if it says so."""
+    if not isinstance(value, dict) or not set(value) <= {"images", "text"}:
+        return False
+    images, text = value.get("images"), value.get("text")
+    named = isinstance(images, dict) and all(
+        type(images.get(key)) is kind
+        for key, kind in (("name", str), ("sha256", str), ("width", int))
+    )
+    return named and (text is None or _names_text_encoder(text))
+
+
+def _names_text_encoder(text: Any) -> bool:
+    if not isinstance(text, dict) or not isinstance(text.get("name"), str):
+        return False
+    templates = text.get("templates")
+    return isinstance(templates, list) and all(isinstance(t, str) for t in templates)
 
 
 def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
@@ -132,7 +153,8 @@ def check_parts(model: Any) -> None:
     parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
     is_known = np.isin(model.classes_, known).all() and model.classes_.size > 0
     is_known = is_known and np.unique(model.classes_).size == model.classes_.size
-    if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
+    least = 2 if model.needs_rows else 0
+    if seen.size < least or not np.array_equal(np.sort(known), parted) or not is_known:
         raise InputError("its lists of classes contradict each other")
     _check_columns(vars(model).get("feature_names_in_"), model.n_features_in_)
     check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")

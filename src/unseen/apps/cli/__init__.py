@@ -29,6 +29,7 @@ _LONGEST = 2000
 # of what the commands need.
 COMMANDS = {
     "demo": ("about", "Learn drawn things such as a red star, find others by their description."),
+    "embed": ("embed", "Turn a folder of pictures and words about their classes into a data set."),
     "check": ("about", "Read a data set and say in plain words what was found and what is wrong."),
     "compare": (
         "compare",
@@ -45,6 +46,10 @@ COMMANDS = {
     "report": ("bench", "Write a page of a model on a data set, or of a benchmark."),
     "methods": ("about", "List the methods with their parameters, or describe one in full."),
     "datasets": ("about", "List data sets: embedded ones, published ones and where to get them."),
+    "encoders": (
+        "embed",
+        "List encoders of pictures and of text: width, size, licence, where they are.",
+    ),
 }
 
 

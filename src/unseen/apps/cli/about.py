@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.options import Folder, Json, Missing, Text
+from unseen.apps.cli.options import Folder, Json, Missing, Pictures, Text
 from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.cli.paths import as_argument, check_pages_out, table_options
 from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
-from unseen.datasets.folder import Findings
+from unseen.datasets.folder import Findings, missing_pictures
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
@@ -45,6 +45,7 @@ def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
     text: Text = "tfidf",
     missing: Missing = "error",
+    pictures: Pictures = None,
     json: Json = False,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
@@ -54,9 +55,11 @@ def check(
     with working(f"reading {data}"):
         # What does not exist is a data set known by its name, or an error that says so.
         classes = {"encoder": text, "missing": missing}
-        findings = examine(data, **classes) if os.path.exists(data) else Findings()
+        findings = examine(data, pictures, **classes) if os.path.exists(data) else Findings()
         if not os.path.exists(data):
             findings.add(open_dataset(data))
+        if findings.dataset is not None:
+            findings.odd += missing_pictures(findings.dataset)
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}

@@ -204,6 +204,7 @@ def report(
         int, typer.Option(min=0, help="Rows that t-SNE places at most; 0 leaves it out.")
     ] = 1500,
     split: options.Split = "",
+    pictures: options.Pictures = None,
     json: options.Json = False,
 ) -> None:
     """Write a page of a model on a data set, or of a benchmark.
@@ -229,7 +230,9 @@ def report(
         )
     opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
     known = opened[0][1].class_table_
-    dataset = _with_common_columns(paths.open_data(data, split, like=known), opened)
+    dataset = _with_common_columns(
+        paths.open_data(data, split, like=known, pictures=pictures), opened
+    )
     labels = labels_of({file: model for file, model, _ in opened})
     models = {labels[file]: model for file, model, _ in opened}
     top = min(top, dataset.unseen_rows.size) or top

@@ -16,6 +16,7 @@ from unseen.apps.cli import options, paths
 from unseen.apps.cli.compare import AutoBudget, MethodOrAuto, check_auto, recommended
 from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.cli.paths import open_data
+from unseen.apps.cli.pictures import check_encoder
 from unseen.apps.report.page import percent
 from unseen.apps.report.results import class_table, results_table
 from unseen.classes.splits import n_held_out
@@ -110,6 +111,7 @@ def evaluate(
     Example: unseen evaluate birds.unseen birds/
     """
     model, names = paths.load_model(model_file)
+    check_encoder(model, data, model_file)
     dataset = open_data(data, split, like=model.class_table_)
     dataset = paths.with_columns(dataset, model, names)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
@@ -297,7 +299,9 @@ def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> di
 def save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
     """Save a model with the names of its feature columns, where scikit-learn keeps them, and with
     the name and the files of its data set."""
-    about = {"name": dataset.name, "files": dict(dataset.sources)}
+    about: dict[str, Any] = {"name": dataset.name, "files": dict(dataset.sources)}
+    if dataset.encoder is not None:
+        about["encoder"] = dict(dataset.encoder)
     model.training_data_ = model.training_data_ | about
     if dataset.feature_names is not None:
         model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)

@@ -15,11 +15,18 @@ import typer
 from unseen.apps.cli import paths
 from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, say, show, show_json, working
-from unseen.classes import ClassTable
+from unseen.apps.cli.pictures import (
+    Images,
+    check_encoder,
+    holds_pictures,
+    new_classes,
+    picture_rows,
+)
 from unseen.datasets import open_dataset
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.estimators.base import Ranking
 from unseen.estimators.explanation import Explanation
 from unseen.estimators.match_explanation import MatchExplanation
 from unseen.files.writing import writing
@@ -45,6 +52,7 @@ def predict(
         ),
     ] = "",
     classes: NewClasses = None,
+    images: Images = "",
     json: Json = False,
 ) -> None:
     """Name the class of each row, among classes that had no training rows.
@@ -52,7 +60,7 @@ def predict(
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
     paths.check_table_out(out)
-    model, rows = _model_and_rows(model_file, features, classes)
+    model, rows = _model_and_rows(model_file, features, classes, images)
     among = _candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
@@ -94,6 +102,10 @@ def retrieve(
             "commas. Finds more where classes are alike."
         ),
     ] = "",
+    images: Images = "",
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with the pictures to this .html file.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find the rows that fit the description of a class best.
@@ -101,7 +113,11 @@ def retrieve(
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
     paths.check_table_out(out)
-    model, rows = _model_and_rows(model_file, features, classes)
+    if html is not None:
+        paths.check_pages_out(html)
+    model, rows = _model_and_rows(model_file, features, classes, images)
+    if html is not None and rows.image_paths is None:
+        raise InputError(f"--html shows pictures, and {features} does not say where any are")
     wanted, n_rows = _class_name(name, model), rows.X.shape[0]
     with working(f"ranking {n_rows:,} rows"):
         rivals = _candidate_names(against, model) if against else None
@@ -110,9 +126,24 @@ def retrieve(
     known = [column[ranking.rows].tolist() for column in beside.values()]
     places = range(1, ranking.rows.size + 1)
     found = zip(places, ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True)
+    if html is not None:
+        _write_gallery(html, name, rows, ranking)
     title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
     header = ["place", "row", *beside, "score"]
     _deliver(title, header, list(map(list, found)), len(places), out, json)
+
+
+def _write_gallery(path: Path, name: str, rows: Rows, ranking: Ranking) -> None:
+    from unseen.apps.report.gallery_page import Hit, write_gallery
+
+    images, labels = rows.image_paths, rows.labels
+    assert images is not None
+    hits = [
+        Hit(str(images[row]), float(score), "" if labels is None else str(labels[row]))
+        for row, score in zip(ranking.rows, ranking.scores, strict=True)
+    ]
+    write_gallery(path, name, hits, rows.X.shape[0], paths.command_line())
+    note(f"a page with the pictures: {path}")
 
 
 def explain(
@@ -124,13 +155,14 @@ def explain(
     ] = "",
     top: Annotated[int, typer.Option(min=1, help="How many reasons of each kind.")] = 5,
     classes: NewClasses = None,
+    images: Images = "",
     json: Json = False,
 ) -> None:
     """Say why a row is, or is not, of a class.
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
-    model, (X, labels, *_) = _model_and_rows(model_file, features, classes)
+    model, (X, labels, *_) = _model_and_rows(model_file, features, classes, images)
     reasons = getattr(model, "explain", None)
     if reasons is None:
         able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
@@ -191,7 +223,7 @@ def _class_name(text: str, model: ZeroShotClassifier) -> Any:
 
 
 def _model_and_rows(
-    model_file: Path, features: str, classes: Path | None
+    model_file: Path, features: str, classes: Path | None, images: str
 ) -> tuple[ZeroShotClassifier, Rows]:
     """The model, and the rows to use as it knows them, with what their file has beside."""
     if KIND in tensors.kind_of(features) and KIND not in tensors.kind_of(model_file):
@@ -201,7 +233,10 @@ def _model_and_rows(
         )
     model, names = paths.load_model(model_file)
     if classes is not None:
-        model = model.reveal(ClassTable.read(classes, like=model.class_table_))
+        model = model.reveal(new_classes(model, classes))
+    if holds_pictures(features):
+        return model, picture_rows(model, model_file, features, images)
+    check_encoder(model, features, model_file)
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
         return model, Rows(dataset.X, dataset.y, dataset.image_paths)
