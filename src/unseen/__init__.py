@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         open_rows,
         read_dataset,
     )
+    from unseen.datasets.embed import embed_folder
     from unseen.errors import InputError
     from unseen.estimators import (
         COSTA,
@@ -47,6 +48,7 @@ __all__ = [
     "ZeroShotClassifier",
     "ZeroShotDataset",
     "compare",
+    "embed_folder",
     "evaluate",
     "index",
     "load",
@@ -69,6 +71,7 @@ _PLACES = _by_name(
         "unseen.classes": "ClassTable",
         "unseen.datasets": "ZeroShotDataset open_dataset open_rows read_dataset "
         "load_digits_zero_shot make_zero_shot",
+        "unseen.datasets.embed": "embed_folder",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
         "SAE COSTA load index",

@@ -135,7 +135,7 @@ def test_one_npz_file_is_a_data_set(tmp_path):
     assert data.name == "zoo"
     assert data.test_rows.tolist() == [1, 2]
     assert data.image_paths is not None
-    assert data.image_paths.tolist() == paths
+    assert data.image_paths.tolist() == [str(tmp_path / name) for name in paths]
     assert data.classes.attributes == tuple(ATTRIBUTES)
 
 
@@ -211,11 +211,15 @@ WRONG = [
     ("labels.txt", b"0\n1\n2\n" * 3, "labels are numbers such as '0', .* names such as 'zebra'"),
     ("labels.txt", b"class\n" + b"zebra\n" * 9, "10 labels; is the first label, 'class', a"),
     ("classes.csv", None, "animals has no classes file: one of classes.npz"),
-    ("classes.csv", b"name,a\nzebra,1\ntiger,\n", "classes.csv, line 3: column 'a' is empty"),
+    (
+        "classes.csv",
+        b"name,a\nzebra,1\ntiger,\n",
+        "classes.csv: class 'tiger' has no value in column 'a'",
+    ),
     (
         "classes.csv",
         b"name,a\nzebra,1\ntiger,nan\n",
-        "classes.csv: .* 'tiger' is NaN or infinite in column 'a'",
+        "classes.csv: class 'tiger' has no value in column 'a'",
     ),
     (
         "classes.csv",

@@ -16,10 +16,11 @@ from scipy.special import log_softmax
 import unseen
 from unseen import InputError, make_zero_shot
 from unseen.errors import MissingExtraError
-from unseen.estimators.deep import DeepEmbedding, first_layers, network, objective
+from unseen.estimators.deep import DeepEmbedding, network, objective
 from unseen.model.joint import Bilinear, Joint, PointMass
 from unseen.rows.scaling import RowScaling
 from unseen.training.minibatch import own_order
+from unseen.training.networks import first_layers
 
 torch: Any = importlib.import_module("torch") if find_spec("torch") else None
 

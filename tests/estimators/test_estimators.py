@@ -103,10 +103,17 @@ class TestDeepEmbedding(Contract):
     agreement = 0.05
 
 
+@pytest.mark.skipif(find_spec("torch") is None, reason="no torch: pip install 'unseen[deep]'")
+class TestFeatureVAE(Contract):
+    method = "feature-vae"
+    quick: ClassVar = {"max_iter": 6, "n_hidden": 32}
+    agreement = 0.05
+
+
 def test_methods_without_their_extra_are_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(available()) <= set(METHODS)
     monkeypatch.setattr("unseen.estimators.find_spec", lambda name: None)
-    assert set(METHODS) - set(available()) == {"deep"}
+    assert set(METHODS) - set(available()) == {"deep", "feature-vae"}
 
 
 class TestSynC(Contract):

@@ -119,9 +119,9 @@ def test_a_truncated_npy_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "name,x\nzebra,one", "line 2: column 'x' holds 'one' instead of a number"),
+        ("a.csv", "name,x\nzebra,one\na,2", "line 2: column 'x' holds 'one' instead of a number"),
         ("a.csv", 'name,x\n"a\nb",1\n\nc,?', r"line 5: column 'x' holds '\?'"),
-        ("a.csv", "name,x,y\na,1,2\nb,3,", "line 3: column 'y' is empty"),
+        ("a.csv", "name,x,y\na,1,2\nb,3,", "class 'b' has no value in column 'y'"),
         ("a.tsv", "name\tx\na\t1,5", "line 2: column 'x' holds '1,5'"),
         ("a.csv", "name,x,y\na,1,2\n\nb,3", "line 4: 2 cells where the header has 3"),
         ("a.csv", 'name,x\n"a,1\nb,2', "line 3: 1 cell where the header has 2"),
@@ -134,7 +134,7 @@ def test_a_truncated_npy_is_an_error(tmp_path):
         ("a.csv", "name;x\na;1", "cells are separated by ';'"),
         ("a.csv", "name,x\na,1\na,2", "rows of the class table share a name: 'a'"),
         ("a.csv", "name,x\n ,1", "has no name"),
-        ("a.csv", "name,x\na,nan", "'a' is NaN or infinite in column 'x'"),
+        ("a.csv", "name,x\na,nan", "class 'a' has no value in column 'x'"),
         ("a.csv", "name,x\na,1e999", "'a' is NaN or infinite in column 'x'"),
         ("a.csv", b"name,x\n\xe9lan,1", "not a UTF-8 text file"),
         ("a.csv", "name,x\na,1".encode("utf-16"), "not a UTF-8 text file"),
@@ -188,9 +188,9 @@ def test_numpy_files_under_the_wrong_name(tmp_path):
     with pytest.raises(InputError, match=r"Python objects \(pickle\), which are not loaded"):
         reading.read_npy(tmp_path / "b.npy")
     with pytest.raises(InputError, match=r"holds one array; rename it to .npy"):
-        reading.read_npz(tmp_path / "c.npz")
+        reading.read_npz(tmp_path / "c.npz", ["x"])
     with pytest.raises(InputError, match=r"holds more than arrays: 'readme.txt'"):
-        reading.read_npz(tmp_path / "d.npz")
+        reading.read_npz(tmp_path / "d.npz", ["readme.txt"])
 
 
 def test_a_pickle_is_never_run(tmp_path):
@@ -200,21 +200,22 @@ def test_a_pickle_is_never_run(tmp_path):
 
     np.savez(tmp_path / "a.npz", names=np.array([Bomb()]), vectors=np.eye(1))
     (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb()))
-    for read, name in ((reading.read_npz, "a.npz"), (reading.read_npy, "b.npy")):
-        with pytest.raises(InputError, match=name):
-            read(tmp_path / name)
+    with pytest.raises(InputError, match=r"a.npz holds Python objects"):
+        reading.read_npz(tmp_path / "a.npz", ["names"])
+    with pytest.raises(InputError, match=r"b.npy is not a .npy file"):
+        reading.read_npy(tmp_path / "b.npy")
     assert not (tmp_path / "boom").exists()
 
 
 def test_parquet_tables_that_cannot_be_used(tmp_path):
     path = tmp_path / "a.parquet"
     for table, message in (
-        (frame().assign(home="savanna"), "column 'home' holds text instead of numbers"),
+        (frame().assign(home="savanna"), "column 'home': the texts all hold the same words"),
         (frame().iloc[:0], "empty table"),
         (pd.DataFrame(), "empty table"),
         (frame()[[]], "no columns"),
         (frame().reset_index().replace("zebra", None), "row 0 .* has no name"),
-        (frame().astype("Float64").replace(7, pd.NA), "NaN or infinite in column 'hooves, cloven'"),
+        (frame().astype("Float64").replace(7, pd.NA), "no value in column 'hooves, cloven'"),
     ):
         table.to_parquet(path)
         with pytest.raises(InputError, match=f"a.parquet.*{message}"):

@@ -25,7 +25,10 @@ FILES = sorted(FOLDER.glob("format*-*.unseen"))
 # Files of JLSE in its first form, with other parameters than the defaults of that time.
 VARIANTS = [path for path in FILES if path.stem.startswith("format1-jlse-")]
 # Methods that came later, by the first format in which there can be old files of them.
-NEW = {2: {"kernel-jlse"}, FORMAT + 1: {"gaussian-match", "sync", "exem", "gfzsl", "ensemble"}}
+NEW = {
+    2: {"kernel-jlse"},
+    FORMAT + 1: {"gaussian-match", "sync", "exem", "gfzsl", "ensemble", "feature-vae"},
+}
 
 
 def kind_of(version: str, method: str) -> type:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.errors import InputError, listed
+from unseen.support.text import checked_words
+from unseen.support.text import words as as_words
 
 
 def as_names(names: Any, what: str) -> np.ndarray:
     """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"{what} must be a list, not {names!r}")
+    check_unmasked(names, what)
     array: Any = names
     if not isinstance(names, np.ndarray) or names.dtype.kind in "OT":
         array = _uniform(list(names), what)
+    elif names.dtype.kind == "U":
+        array = checked_words(names, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
     if array.dtype.kind not in "Ubiuf":
@@ -36,6 +41,8 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
             raise InputError(f"{what} must be strings or numbers, not {odd!r}")
         word = names[words.index(True)]
         raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+    if words and all(words):
+        return as_words(names, what)
     try:
         array = np.asarray(names)
     except ValueError as error:
@@ -46,11 +53,20 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
     return array
 
 
+def check_unmasked(array: Any, what: str) -> None:
+    """An error if some cells of an array are masked: numpy would use what is behind the mask."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise InputError(
+            f"{what}: {np.ma.count_masked(array):,} cells are masked; fill or drop them first"
+        )
+
+
 # -- vectors --------------------------------------------------------------------------------------
 
 
 def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
     """The vectors of a class table as C x d_s floats, copied."""
+    check_unmasked(vectors, "the class table")
     try:
         array = np.array(vectors, order="C")
     except ValueError as error:
@@ -157,6 +173,17 @@ def side_by_side(widths: Mapping[str, int]) -> tuple[Group, ...]:
     return tuple(
         Group(n, end - w, end - 1) for (n, w), end in zip(widths.items(), ends, strict=True)
     )
+
+
+def joined_attributes(parts: Mapping[str, Sequence[str] | None]) -> list[str] | None:
+    """Names of the columns of several descriptions side by side: the name of the description is put
+    before them if two share one. None unless all have names."""
+    if any(names is None for names in parts.values()):
+        return None
+    found = [name for names in parts.values() for name in names or ()]
+    if len(set(found)) < len(found):
+        return [f"{part}.{name}" for part, names in parts.items() for name in names or ()]
+    return found
 
 
 def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | None:

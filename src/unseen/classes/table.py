@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen.classes import checks
+from unseen.classes import checks, given
 from unseen.classes.checks import Group, as_names
+from unseen.classes.learning import learn_recipe
+from unseen.classes.recipe import Given, Recipe
 from unseen.errors import InputError, listed, naming, nearest, require
-from unseen.files import reading
-from unseen.files.tables import TABLE_SUFFIXES, read_table
 
 
 class ClassTable:
@@ -31,6 +31,8 @@ class ClassTable:
     attributes : d_s different names of the columns, optional.
     groups : (name, first column, last column) of each description if there are several side by
         side, see `beside`. A method that does not know groups uses all columns.
+    recipe : how the columns were made, if from texts or with missing values: what `encode` makes
+        more classes by. Tables with the same vectors are equal whatever it is.
 
     Examples
     --------
@@ -42,12 +44,13 @@ class ClassTable:
     array([1., 1., 0.])
     """
 
-    __slots__ = ("_index", "attributes", "groups", "names", "vectors")
+    __slots__ = ("_index", "attributes", "groups", "names", "recipe", "vectors")
 
     names: np.ndarray
     vectors: np.ndarray
     attributes: tuple[str, ...] | None
     groups: tuple[Group, ...] | None
+    recipe: Recipe | None
     _index: dict[Any, int]
 
     def __init__(
@@ -56,13 +59,18 @@ class ClassTable:
         vectors: Any,
         attributes: Iterable[str] | None = None,
         groups: Iterable[Any] | None = None,
+        recipe: Recipe | None = None,
     ) -> None:
         checked = as_names(names, "class names").copy()
         numbers = checks.as_vectors(vectors, checked)
         words = checks.as_attributes(attributes, numbers.shape[1])
         checks.check_finite(numbers, checked, words)
         checks.check_different(checked)
-        self._keep(checked, numbers, words, checks.as_groups(groups, numbers.shape[1]))
+        if recipe is not None:
+            if not isinstance(recipe, Recipe):
+                raise InputError("recipe must be the recipe of a class table")
+            recipe.check(numbers.shape[1])
+        self._keep(checked, numbers, words, checks.as_groups(groups, numbers.shape[1]), recipe)
 
     def _keep(
         self,
@@ -70,11 +78,12 @@ class ClassTable:
         vectors: np.ndarray,
         attributes: tuple[str, ...] | None,
         groups: tuple[Group, ...] | None,
+        recipe: Recipe | None,
     ) -> None:
         """Keep checked parts; the arrays must not be shared."""
         names.flags.writeable = vectors.flags.writeable = False
         index = {name: row for row, name in enumerate(names.tolist())}
-        parts = (index, attributes, groups, names, vectors)
+        parts = (index, attributes, groups, names, recipe, vectors)
         for name, part in zip(self.__slots__, parts, strict=True):
             super().__setattr__(name, part)
 
@@ -82,7 +91,7 @@ class ClassTable:
         raise AttributeError("a class table cannot be changed; make a new one")
 
     def __reduce__(self) -> tuple[type[ClassTable], tuple[Any, ...]]:
-        return ClassTable, (self.names, self.vectors, self.attributes, self.groups)
+        return ClassTable, (self.names, self.vectors, self.attributes, self.groups, self.recipe)
 
     # -- making one ---------------------------------------------------------------------------
 
@@ -105,22 +114,56 @@ class ClassTable:
         return cls(rows, list(rows.values()), attributes)
 
     @classmethod
-    def from_frame(cls, frame: Any) -> ClassTable:
+    def from_frame(cls, frame: Any, encoder: Any = "tfidf", missing: str = "error") -> ClassTable:
         """A table from a pandas DataFrame: the index holds the names, the columns the attributes.
 
-        If the first column is text, it holds the names instead. Columns that are only numbered
-        (a RangeIndex) give attributes without names.
+        If the first column is text and the index only counts, it holds the names instead. Columns
+        that are only numbered (a RangeIndex) give attributes without names. `encoder` and `missing`
+        are as in `read`.
         """
-        names = frame.index.tolist()
-        is_words = [dtype.kind not in "biuf" for dtype in frame.dtypes]
-        if is_words and is_words[0]:
-            names, frame, is_words = frame.iloc[:, 0].tolist(), frame.iloc[:, 1:], is_words[1:]
-        if any(is_words):
-            words = listed(frame.columns[is_words])
-            raise InputError(f"the class table has columns that do not hold numbers: {words}")
-        numbered = type(frame.columns).__name__ == "RangeIndex"
-        attributes = None if numbered else frame.columns.tolist()
-        return cls(names, frame.to_numpy(dtype=np.float64, na_value=np.nan), attributes)
+        return cls._made(given.of_frame(frame), encoder, missing)
+
+    @classmethod
+    def from_text(
+        cls,
+        names: Iterable[Any],
+        texts: Iterable[str] | None = None,
+        encoder: Any = "tfidf",
+        seen: Collection[Any] | None = None,
+    ) -> ClassTable:
+        """A table from `{name: text}`, or from names and as many texts.
+
+        Parameters
+        ----------
+        encoder : "tfidf", the name or the folder of a sentence encoder, or a `TextEncoder`.
+        seen : the classes that TF-IDF learns its words from; None for all of them.
+
+        >>> birds = ClassTable.from_text(
+        ...     {"eagle": "large, with a bill", "gull": "large, white", "wren": "white bill"}
+        ... )
+        >>> birds.attributes
+        ('bill', 'large', 'white')
+        >>> birds.encode({"swan": "a white, large bird"}).vector("swan") > 0
+        array([False,  True,  True])
+        """
+        if texts is None:
+            if not isinstance(names, Mapping):
+                raise InputError("from_text takes a mapping {name: text}, or names and texts")
+            names, texts = list(names), names.values()
+        return cls._made(given.of_texts(names, texts), encoder, seen=seen)
+
+    @classmethod
+    def _made(
+        cls, found: Given, encoder: Any, missing: str = "error", seen: Any = None
+    ) -> ClassTable:
+        return cls.of_given(found, learn_recipe(found, encoder, missing, seen).recipe)
+
+    @classmethod
+    def of_given(cls, found: Given, recipe: Recipe | None) -> ClassTable:
+        """A table of descriptions as they were given, by a recipe; None for numbers as they are."""
+        if recipe is None:
+            return cls(found.names, found.numbers, found.columns)
+        return cls(found.names, *recipe.make(found), recipe)
 
     @classmethod
     def beside(cls, tables: Mapping[str, Any]) -> ClassTable:
@@ -145,22 +188,21 @@ class ClassTable:
                 words = listed(sorted(odd, key=str))
                 raise InputError(f"the tables put side by side describe different classes: {words}")
         vectors = np.hstack([part.select(names).vectors for part in parts.values()])
-        attributes = [a for part in parts.values() for a in part.attributes or ()]
-        if len(set(attributes)) < len(attributes):
-            attributes = [f"{k}.{a}" for k, part in parts.items() for a in part.attributes or ()]
-        has_names = len(attributes) == vectors.shape[1]
+        attributes = checks.joined_attributes({k: part.attributes for k, part in parts.items()})
         groups = checks.side_by_side({name: part.n_attributes for name, part in parts.items()})
-        return cls(names, vectors, attributes if has_names else None, groups)
+        return cls(names, vectors, attributes, groups)
 
     @classmethod
-    def of(cls, classes: Any) -> ClassTable:
-        """A table from a table, a mapping or a DataFrame."""
+    def of(cls, classes: Any, seen: Collection[Any] | None = None) -> ClassTable:
+        """A table from a table, a mapping or a DataFrame; words are learned from `seen` ones."""
         if isinstance(classes, ClassTable):
             return classes
+        if given.holds_texts(classes):
+            return cls._made(given.of_mapping(classes), "tfidf", seen=seen)
         if isinstance(classes, Mapping):
             return cls.from_dict(classes)
         if hasattr(classes, "columns") and hasattr(classes, "index"):
-            return cls.from_frame(classes)
+            return cls._made(given.of_frame(classes), "tfidf", seen=seen)
         if isinstance(classes, (str, os.PathLike)):
             raise InputError(f"classes is a path; use ClassTable.read({str(classes)!r}) instead")
         raise InputError(
@@ -169,20 +211,61 @@ class ClassTable:
         )
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], key: str | None = None) -> ClassTable:
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        key: str | None = None,
+        *,
+        encoder: Any = "tfidf",
+        missing: str = "error",
+        seen: Collection[Any] | None = None,
+        like: ClassTable | None = None,
+    ) -> ClassTable:
         """Read a table from a file.
 
-        - `.csv`, `.tsv`, `.parquet`: the first column holds the names, the others the description;
+        - `.csv`, `.tsv`, `.parquet`: the first column holds the names, the others the description:
+          numbers, or text in any number of columns. Numbers and each column of text become
+          descriptions side by side, as by `beside`;
         - `.npz`: arrays `names` (C), `vectors` (C x d_s) and optionally `attributes` (d_s);
         - `.mat`: an `att_splits` file, `allclasses_names` beside `att` (d_s x C); `key` chooses
           another matrix, such as `original_att` (before its columns were scaled to unit length).
+
+        Parameters
+        ----------
+        encoder : what makes numbers of texts, see `from_text`. Nothing is fetched for a name.
+        missing : what stands for an empty cell or NaN: "error" for none, "mean" for the mean of the
+            seen classes, "column" for the same with a further column that is one there. With the
+            last two -1 is missing too, if no other number is negative and not all are 0 or 1.
+        seen : the classes to learn words and means from; None for all.
+        like : a table with the same columns; what it has learned is used instead of all this.
         """
-        path = reading.checked_path(path)
-        if path.suffix not in _READERS:
-            kinds = ", ".join(sorted(_READERS))
-            raise InputError(f"{path}: a class table must be a file of kind {kinds}")
+        found = given.read_given(Path(path), key)
         with naming(path):
-            return cls(*_READERS[path.suffix](path, key))
+            if like is None:
+                return cls._made(found, encoder, missing, seen)
+            return like._encoded(found)
+
+    def encode(self, classes: Any) -> ClassTable:
+        """More classes described by the same columns, texts by the words this table has learned.
+
+        Parameters
+        ----------
+        classes : a mapping of names to texts if one column of text is all there is, else to
+            mappings of columns to numbers and texts; also a DataFrame, or what `of` takes.
+        """
+        if hasattr(classes, "columns") and hasattr(classes, "index"):
+            return self._encoded(given.of_frame(classes))
+        if given.holds_texts(classes):
+            return self._encoded(given.of_mapping(classes, self.recipe))
+        return ClassTable.of(classes)
+
+    def _encoded(self, found: Given) -> ClassTable:
+        if found.texts and self.recipe is None:
+            raise InputError(
+                f"the new classes have text in column {listed(found.texts)}, but the known ones "
+                "are described by numbers alone"
+            )
+        return ClassTable.of_given(found, self.recipe)
 
     # -- using it -----------------------------------------------------------------------------
 
@@ -195,7 +278,9 @@ class ClassTable:
         return self.vectors.shape[1]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        # To Python True is 1.
+        is_bool = isinstance(name, (bool, np.bool_))
+        return name in self._index and is_bool == (self.names.dtype.kind == "b")
 
     def vector(self, name: Any) -> np.ndarray:
         """The description of one class."""
@@ -206,7 +291,7 @@ class ClassTable:
         if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Ubiuf":
             names = as_names(names, "class names")
         found, positions = np.unique(names, return_inverse=True)
-        missing = [name for name in found.tolist() if name not in self._index]
+        missing = [name for name in found.tolist() if name not in self]
         if missing:
             raise InputError(self._missing(missing, positions, found))
         table_rows = np.array([self._index[name] for name in found.tolist()], dtype=np.intp)
@@ -214,7 +299,7 @@ class ClassTable:
 
     def _missing(self, missing: list[Any], positions: np.ndarray, found: np.ndarray) -> str:
         first = missing[0]
-        if (self.names.dtype.kind == "U") != isinstance(first, str):
+        if _kind(first) != _kind(self.names[0].item()):
             return (
                 f"labels and class names are of different kinds: label {first!r} is a "
                 f"{type(first).__name__}, the class table has names such as "
@@ -239,7 +324,7 @@ class ClassTable:
         if rows.size == 0 or np.unique(rows).size < rows.size:
             return ClassTable(self.names[rows], self.vectors[rows])  # which says what is wrong
         table = object.__new__(ClassTable)
-        table._keep(self.names[rows], self.vectors[rows], self.attributes, self.groups)
+        table._keep(self.names[rows], self.vectors[rows], self.attributes, self.groups, self.recipe)
         return table
 
     def drop(self, names: Iterable[Any]) -> ClassTable:
@@ -277,7 +362,9 @@ class ClassTable:
         if None in (self.attributes, other.attributes) or self.attributes == other.attributes:
             return self
         columns = [self._column(a) for a in other.attributes or ()]
-        return ClassTable(self.names, self.vectors[:, columns], other.attributes, other.groups)
+        return ClassTable(
+            self.names, self.vectors[:, columns], other.attributes, other.groups, other.recipe
+        )
 
     def merge(self, other: ClassTable) -> ClassTable:
         """More classes with the same columns; a class in both must have the same description."""
@@ -291,7 +378,7 @@ class ClassTable:
         other = other.drop(common)
         names = as_names([*self.names.tolist(), *other.names.tolist()], "class names")
         vectors = np.vstack([self.vectors, other.vectors])
-        return ClassTable(names, vectors, self.attributes, self.groups)
+        return ClassTable(names, vectors, self.attributes, self.groups, self.recipe)
 
     # -- showing it -----------------------------------------------------------------------------
 
@@ -318,32 +405,6 @@ class ClassTable:
         )
 
 
-# -- files ----------------------------------------------------------------------------------------
-
-
-def _read_columns(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    table = read_table(path, first_is_text=True)
-    return next(iter(table.text.values())), table.numbers, table.columns
-
-
-def _read_npz(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, Any]:
-    arrays = reading.read_npz(path)
-    names = reading.pick(arrays, ("names", "class_names"), path, "class names")
-    vectors = reading.pick(arrays, (key or "vectors",), path, "class vectors")
-    return names, vectors, arrays.get("attributes")
-
-
-def _read_att_splits(path: Path, key: str | None) -> tuple[np.ndarray, np.ndarray, None]:
-    key = key or "att"
-    content = reading.read_mat(path, ["allclasses_names", key])
-    names = reading.mat_strings(reading.pick(content, ("allclasses_names",), path, "class names"))
-    vectors = reading.pick(content, (key,), path, "class vectors")
-    return names, np.asarray(vectors).T, None
-
-
-# The parts of a `ClassTable` from a path and the name of its matrix, by the kind of file.
-_READERS: dict[str, Callable[[Path, str | None], tuple[Any, ...]]] = {
-    ".npz": _read_npz,
-    ".mat": _read_att_splits,
-    **dict.fromkeys(TABLE_SUFFIXES, _read_columns),
-}
+def _kind(name: Any) -> type:
+    """Names of one kind can be the same: strings, truth values or numbers."""
+    return next((kind for kind in (str, bool) if isinstance(name, kind)), float)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from unseen.datasets.catalogue import CATALOGUE, data_folder, find_benchmark, open_benchmark
 from unseen.datasets.dataset import Split, ZeroShotDataset
@@ -22,16 +23,17 @@ from unseen.datasets.stores import is_store, open_rows
 from unseen.errors import InputError, listed
 
 
-def open_dataset(name_or_path: str, split: str | None = None) -> ZeroShotDataset:
+def open_dataset(name_or_path: str, split: str | None = None, **classes: Any) -> ZeroShotDataset:
     """A data set by its path or its name, on the named split if one is given.
 
     A path is a folder or a file: a user's own data, or a published data set in its own layout. A
     name is that of an embedded data set, or one of the catalogue such as "CUB vgg_fc7" or "awa1".
+    How the class table of a user's own data is read can be said as for `read_dataset`.
     """
     check_exists(name := str(name_or_path))
     known = find_benchmark(name)
     if os.path.exists(name):
-        dataset = read_dataset(name)
+        dataset = read_dataset(name, **classes)
     elif known is None:
         dataset = EMBEDDED[name]()
     else:

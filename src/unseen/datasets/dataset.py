@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 from unseen.rows.store import RowStore, chosen_rows
@@ -34,7 +34,8 @@ class ZeroShotDataset:
     and are for display only. `feature_names` names the columns of X, if its file does. `notes` says
     where the data come from and what was noticed while reading them. `splits` are the splits that
     come with the data, `split` is the name of the one in use or empty. `sources` maps each file
-    that was read, by its path inside the folder, to its SHA-256.
+    that was read, by its path inside the folder, to its SHA-256. `encoder` says what made the rows
+    of pictures, if 'unseen embed' did; models remember it.
     """
 
     name: str
@@ -50,8 +51,10 @@ class ZeroShotDataset:
     splits: Mapping[str, Split] = field(default_factory=dict)
     split: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    encoder: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        check_unmasked(self.X, "the features")
         X: Any = self.X if isinstance(self.X, RowStore) else np.asanyarray(self.X)
         labels = as_names(self.y, "labels")
         unseen = np.unique(as_names(self.unseen, "unseen classes"))

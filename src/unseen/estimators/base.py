@@ -10,18 +10,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError
 from unseen.estimators.calibration import learn_seen_penalty
 from unseen.estimators.candidates import candidates_of, check_scored
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import array_blocks, float_types
+from unseen.rows.blocks import array_blocks
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
-from unseen.rows.store import RowStore, store_for
+from unseen.rows.store import RowStore, checked_rows
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
 from unseen.support.parameters import Composite, at_least, check_values
@@ -73,6 +73,8 @@ class ZeroShotClassifier(
     seen_penalty_ : what `calibrate_seen` has learned.
     """
 
+    # Whether it learns from rows at all.
+    needs_rows: ClassVar[bool] = True
     # A module that fitting imports and that only an extra installs.
     needs: ClassVar[str] = ""
     # Whether seen classes fit better than unseen ones for no other reason than having been seen.
@@ -106,8 +108,9 @@ class ZeroShotClassifier(
         X : N x d_t rows. An array, a DataFrame, a memory-mapped array, or a `RowStore`.
         y : N names of classes; None for the labels of a `RowStore`.
         classes : the class table (also a mapping or a DataFrame). Classes without rows are the
-            unseen ones. Without a table each class is described by itself alone (one-hot), which
-            makes this an ordinary classifier.
+            unseen ones. Texts are encoded by TF-IDF, learned from those of the seen classes.
+            Without a table each class is described by itself alone (one-hot), which makes this an
+            ordinary classifier.
         """
         y = labels_of(X, y)
         given, X = X, checked_rows(self, X)
@@ -118,7 +121,9 @@ class ZeroShotClassifier(
                 f"the labels name only one class, {str(seen[0])!r}: at least two classes are needed"
             )
         one_hot = classes is None
-        table = ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes)
+        table = (
+            ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
+        )
         table.rows(labels)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
@@ -230,12 +235,14 @@ class ZeroShotClassifier(
     def reveal(self, classes: Any) -> Self:
         """Returns a new model that knows more classes, without training; this one stays as it is.
 
-        The new classes join the unseen ones, which are then the default candidates.
+        The new classes join the unseen ones, which are then the default candidates. Where classes
+        are described by text, so are new ones: `{name: text}`.
         """
         check_is_fitted(self)
         revealed = copy.copy(self)
         revealed._trained_on = self._trained_on
-        revealed._set_classes(self.class_table_.merge(ClassTable.of(classes)), self.seen_classes_)
+        known = self.class_table_
+        revealed._set_classes(known.merge(known.encode(classes)), self.seen_classes_)
         return revealed
 
     def calibrate_seen(self, X: Any, y: Any = None, random_state: int = 0) -> Self:
@@ -374,13 +381,6 @@ class ZeroShotClassifier(
         return table.merge(rivals.select(others))
 
 
-def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
-    """Rows that are numbers and have the columns of training: an array, or a store as it is."""
-    if isinstance(X, RowStore):
-        return store_for(estimator, X, reset)
-    return validate_data(estimator, X, reset=reset, dtype=float_types(X))
-
-
 def labels_of(X: Any, y: Any) -> Any:
     """The labels given, or those that lie beside the rows of a store."""
     return X.labels if y is None and isinstance(X, RowStore) else y
@@ -389,7 +389,10 @@ def labels_of(X: Any, y: Any) -> Any:
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    if isinstance(y, np.ma.MaskedArray):
+        check_unmasked(y, "y")
+    # As an array the names would lose the character NUL at their end.
+    y = as_names(y, "labels") if _is_words(y) else column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     labels = y if y.dtype.kind in "Ubiuf" else as_names(y, "labels")
@@ -397,6 +400,10 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels
+
+
+def _is_words(y: Any) -> bool:
+    return isinstance(y, (list, tuple)) and all(isinstance(name, str) for name in y)
 
 
 def checked_k(k: int, most: int, what: str) -> int:

@@ -24,7 +24,7 @@ def candidates_of(model: ZeroShotClassifier, candidates: Any) -> ClassTable:
         return known.select(_group(model, candidates))
     if isinstance(candidates, (list, tuple, np.ndarray)):
         return known.select(_known_names(known, candidates))
-    return ClassTable.of(candidates).with_columns_of(known)
+    return known.encode(candidates).with_columns_of(known)
 
 
 def _group(model: ZeroShotClassifier, word: str) -> np.ndarray:

@@ -17,8 +17,8 @@ from unseen.classes import ClassTable
 from unseen.errors import require
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
-from unseen.support.work import tell
 from unseen.training.minibatch import own_order
+from unseen.training.networks import Passes, as_arrays, as_layers, descend, first_layers
 
 
 @has_parameters
@@ -67,48 +67,20 @@ class DeepEmbedding(ScaledClassifier):
         S = self._learn_scaling(X, table, unit_scale=True)
         S = torch.from_numpy(S.astype(X.dtype))
         rng = np.random.default_rng(self.random_state)
-        layers = [
-            torch.from_numpy(a.astype(X.dtype)).requires_grad_()
-            for width in (X.shape[1], S.shape[1])
-            for a in first_layers(width, self.n_hidden, self.n_codes, rng)
-        ]
-        self.history_ = self._train(torch, layers, X, labels, S, rng)
-        arrays = [layer.detach().numpy().copy() for layer in layers]
+        widths = X.shape[1], S.shape[1]
+        first = [a for w in widths for a in first_layers(w, self.n_hidden, self.n_codes, rng)]
+        layers = as_layers(torch, first, X.dtype)
+
+        def loss(batch: np.ndarray) -> Any:
+            rows, own = (torch.from_numpy(a) for a in (self.scaling_(X[batch]), labels[batch]))
+            return objective(torch, layers, rows, S, own, self.penalty)
+
+        passes = Passes(self.max_iter, self.learning_rate, self.batch_size)
+        order = own_order(X, self.scaling_, labels)
+        self.history_ = descend(torch, layers, loss, order, passes, rng)
+        arrays = as_arrays(layers)
         self.row_layers_, self.class_layers_ = arrays[:3], arrays[3:]
         self.n_iter_ = self.max_iter
-
-    def _train(
-        self,
-        torch: Any,
-        layers: list[Any],
-        X: np.ndarray,
-        labels: np.ndarray,
-        S: Any,
-        rng: np.random.Generator,
-    ) -> np.ndarray:
-        """Train the layers in place; the mean of the objective in each pass."""
-        order = own_order(X, self.scaling_, labels)
-        adam = torch.optim.Adam(layers, lr=self.learning_rate, fused=True)
-        # At least ten steps a pass, however few rows there are.
-        size = max(1, min(self.batch_size, labels.size // 10))
-        history: list[float] = []
-        for n_pass in range(self.max_iter):
-            batches = np.array_split(rng.permutation(order), -(-labels.size // size))
-            tell(f"pass {n_pass + 1} of {self.max_iter}")
-            losses = []
-            for batch in batches:
-                done = (n_pass + len(losses) * size / labels.size) / self.max_iter
-                adam.param_groups[0]["lr"] = self.learning_rate * np.cos(np.pi / 2 * done) ** 2
-                rows = torch.from_numpy(self.scaling_(X[batch]))
-                loss = objective(
-                    torch, layers, rows, S, torch.from_numpy(labels[batch]), self.penalty
-                )
-                adam.zero_grad()
-                loss.backward()
-                adam.step()
-                losses.append(float(loss.detach()))
-            history.append(float(np.mean(losses)))
-        return np.array(history)
 
     # -- test time ------------------------------------------------------------------------------
 
@@ -132,14 +104,3 @@ def objective(torch: Any, layers: list[Any], rows: Any, S: Any, labels: Any, pen
     scores = (torch.relu(rows @ A1 + a) @ A2) @ (torch.relu(S @ B1 + b) @ B2).T
     square = sum((layer**2).sum() for layer in (A1, A2, B1, B2))
     return torch.nn.functional.cross_entropy(scores, labels) + 0.5 * penalty * square
-
-
-def first_layers(
-    width: int, n_hidden: int, n_codes: int, rng: np.random.Generator
-) -> list[np.ndarray]:
-    """Random layers that keep the size of a vector of mean square length one (He et al. 2015)."""
-    return [
-        rng.standard_normal((width, n_hidden)) * np.sqrt(2 / n_hidden),
-        np.zeros(n_hidden),
-        rng.standard_normal((n_hidden, n_codes)) * np.sqrt(1 / n_codes),
-    ]

@@ -15,9 +15,10 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import gallery_files as files
 from unseen.estimators.approximate import Approximate, mixtures
-from unseen.estimators.base import Ranking, ZeroShotClassifier, checked_k, checked_rows
+from unseen.estimators.base import Ranking, ZeroShotClassifier, checked_k
 from unseen.inference.relative import relative_scores
 from unseen.rows.blocks import array_blocks, row_blocks
+from unseen.rows.store import checked_rows
 from unseen.storage.models import load
 from unseen.support.work import tell
 

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import as_labels, checked_rows, labels_of, one_row
+from unseen.estimators.base import as_labels, labels_of, one_row
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
+from unseen.rows.store import checked_rows
 from unseen.support.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -128,10 +129,12 @@ class GaussianMatch(MeanPredictor):
             if isinstance(classes, (list, np.ndarray)):
                 names = as_names(np.unique(classes), "classes")
                 classes = ClassTable(names, np.eye(names.size), names)
-            table, seen = ClassTable.of(classes), np.unique(labels)
+            seen = np.unique(labels)
+            table = ClassTable.of(classes, seen)
         else:
-            more = None if classes is None else ClassTable.of(classes)
-            table = self.class_table_ if more is None else self.class_table_.merge(more)
+            table = self.class_table_
+            if classes is not None:
+                table = table.merge(table.encode(classes))
             seen = np.union1d(self.seen_classes_, labels)
         table.rows(labels)
         if is_first:

@@ -29,7 +29,8 @@ FEWEST_CLASSES = 6
 # By the time of a fit on CUB; those that are not named here come after these.
 _CHEAP_FIRST = (
     "gaussian-match", "gfzsl", "eszsl", "sae", "exem", "jlse", "kernel-jlse", "sync", "ensemble",
-    "iap", "conse", "dap", "costa", "latem", "devise", "ale", "sje", "deep", "sse-int", "sse-relu",
+    "iap", "conse", "dap", "costa", "latem", "devise", "ale", "sje", "deep", "feature-vae",
+    "sse-int", "sse-relu",
 )  # fmt: skip
 
 Methods = Sequence["str | ZeroShotClassifier"] | Mapping[str, ZeroShotClassifier]

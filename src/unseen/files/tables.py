@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
+import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -17,12 +19,17 @@ import numpy as np
 
 from unseen.errors import InputError, counted, require
 from unseen.files.reading import checked_path, not_utf8, whole
+from unseen.support.text import words as as_array
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # Names of the column of labels.
 LABEL_COLUMNS = ("label", "labels", "class")
 # Headers of the column of names; any other word before numbers may itself be a name.
 _NAME_HEADERS = ("", "name", "names", "class", "label")
+# Cells in which nothing is known, in lower case.
+_GAPS = ("", "nan", "na", "n/a")
+# Two letters make a word; "1,5" is a slip in a number.
+_WORD = re.compile(r"[^\W\d_]{2}")
 
 
 @dataclass(frozen=True)
@@ -38,15 +45,39 @@ class Table:
 Text = tuple[str, ...] | None
 
 
-def read_table(path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False) -> Table:
+def read_table(
+    path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False, prose: bool = False
+) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
     The columns named in `text`, in upper or lower case, are text, and so is the first one if
-    `first_is_text` or if it does not hold numbers. All other cells must be numbers.
+    `first_is_text` or if it does not hold numbers. All other cells must be numbers, or NaN. With
+    `prose`, text after the first column may be of any length (an array of objects), and an empty
+    cell of numbers is NaN.
     """
     path = checked_path(path)
-    read = _read_parquet if path.suffix == ".parquet" else _read_delimited
-    return read(path, text, first_is_text)
+    if path.suffix == ".parquet":
+        return _read_parquet(path, text, first_is_text, prose)
+    return _read_delimited(path, text, first_is_text, prose)
+
+
+def text_columns(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The columns after the first that hold words and not one number, in lower case."""
+    path = checked_path(path)
+    if path.suffix == ".parquet":
+        frame = _parquet_frame(path)
+        kinds = {str(c): frame[c] for c in frame.columns[1:]}
+        return tuple(name.casefold() for name, column in kinds.items() if _holds_strings(column))
+    with _lines(path) as lines:
+        header, first = _head(path, lines)
+        numbers, words = [False] * len(header), [False] * len(header)
+        for line in chain([first], filter(None, lines)):
+            for k, cell in enumerate(line[: len(header)]):
+                if cell.strip().casefold() not in _GAPS:
+                    numbers[k] |= _is_number(cell)
+                    words[k] |= bool(_WORD.search(cell))
+    columns = list(zip(header, numbers, words, strict=True))[1:]
+    return tuple(c.casefold() for c, number, word in columns if word and not number)
 
 
 # -- text cells ---------------------------------------------------------------------------------
@@ -67,7 +98,8 @@ def _lines(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
 
 
-def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
+def _read_delimited(path: Path, text: Text, first_is_text: bool, prose: bool) -> Table:
+    number = _number_or_gap if prose else float
     with _lines(path) as lines:
         header, first = _head(path, lines)
         begins_with_text = first_is_text or not _is_number(first[0])
@@ -80,10 +112,10 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
         for line in chain([first], filter(None, lines)):
             _check_width(path, header, line, lines.line_num)
             try:
-                values.extend([float(line[i]) for i in numbers])
+                values.extend([number(line[i]) for i in numbers])
             except ValueError:
                 column, cell = next(
-                    (header[i], line[i]) for i in numbers if not _is_number(line[i])
+                    (header[i], line[i]) for i in numbers if not _is_number(line[i], number)
                 )
                 what = f"holds {cell!r}" if cell.strip() else "is empty"
                 # Text in the first cell already: a column of text, not a slip.
@@ -91,7 +123,10 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool) -> Table:
                 place = f"{path}, line {lines.line_num}: column {column!r}"
                 raise InputError(f"{place} {what} instead of a number{hint}") from None
             cells.append([line[i].strip() for i in words])
-    columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
+    columns = {
+        i: _texts([line[k] for line in cells], f"{path}, column {header[i]!r}", prose and i > 0)
+        for k, i in enumerate(words)
+    }
     if begins_with_text and not first_is_text and not _is_text(header[0], text):
         _check_no_number(path, header[0], columns[0])
     return Table(
@@ -140,12 +175,16 @@ def _check_no_number(path: Path, column: str, cells: np.ndarray) -> None:
         raise InputError(f"{path}: column {column!r} holds {both}; it must be one or the other")
 
 
-def _is_number(cell: str) -> bool:
+def _is_number(cell: str, number: Callable[[str], float] = float) -> bool:
     try:
-        float(cell)
+        number(cell)
     except ValueError:
         return False
     return True
+
+
+def _number_or_gap(cell: str) -> float:
+    return math.nan if cell.strip().casefold() in _GAPS else float(cell)
 
 
 # -- typed cells --------------------------------------------------------------------------------
@@ -164,7 +203,7 @@ def _parquet_frame(path: Path) -> Any:
     return frame
 
 
-def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
+def _read_parquet(path: Path, text: Text, first_is_text: bool, prose: bool) -> Table:
     frame = _parquet_frame(path)
     header = frame.columns = [str(column) for column in frame.columns]
     _check_names(path, header, [], text)
@@ -175,10 +214,7 @@ def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
     if odd is not None:
         hint = _label_hint(header, text)
         raise InputError(f"{path}: column {odd!r} holds text instead of numbers{hint}")
-    found = {
-        _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
-        for c in words
-    }
+    found = {_key(c, text): _cells(path, c, frame[c], prose and c != header[0]) for c in words}
     # An index that is not a plain count identifies the rows: shuffled frames keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
@@ -187,11 +223,32 @@ def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
     return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), found)
 
 
+def _cells(path: Path, name: str, column: Any, prose: bool) -> np.ndarray:
+    try:
+        cells = column.astype(object).where(column.notna(), "")
+        return _texts([str(c) for c in cells], f"{path}, column {name!r}", prose)
+    except InputError:
+        raise
+    except Exception as error:  # pandas and pyarrow each have their own for text that is none
+        raise InputError(f"{path}: column {name!r} holds text that is not UTF-8") from error
+
+
 def _holds_words(column: Any) -> bool:
     return column.dtype.kind not in "biuf"
 
 
+def _holds_strings(column: Any) -> bool:
+    """Is it a column of strings and nothing else? Cells may be missing."""
+    known = column[column.notna()]
+    return _holds_words(column) and len(known) > 0 and all(isinstance(c, str) for c in known)
+
+
 # -- both ---------------------------------------------------------------------------------------
+
+
+def _texts(cells: list[str], what: str, prose: bool) -> np.ndarray:
+    """An array of numpy's strings, or of objects, in which a long text takes room for itself."""
+    return np.array(cells, dtype=object) if prose else as_array(cells, what)
 
 
 def _is_text(column: str, text: Text) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unseen.classes.checks import check_unmasked
+
 if TYPE_CHECKING:
     from unseen.rows.scaling import RowScaling
 
@@ -37,6 +39,17 @@ def float_types(X: Any) -> Any:
     """float32 stays float32; half precision becomes float32, everything else float64."""
     half = getattr(X, "dtype", None) == np.float16
     return np.float32 if half else (np.float64, np.float32)
+
+
+def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
+    """Rows as scikit-learn checks them for a model, in a precision that the library computes in."""
+    from sklearn.utils.validation import validate_data
+
+    given: Any = X
+    if isinstance(X, np.ma.MaskedArray):
+        check_unmasked(X, "X")
+    found: Any = validate_data(model, given, reset=reset, dtype=float_types(given))
+    return found
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:

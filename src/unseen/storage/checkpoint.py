@@ -87,6 +87,9 @@ _NOT_SHOWN = {
     "splits": "the classes held out",
 }
 
+# What a state raises in which something is not what it should be.
+_OF_ODD_STATE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+
 Note = Callable[[list[Any] | None], None]
 
 
@@ -149,7 +152,12 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if self._found is not None and isinstance(error, _OF_ODD_STATE):
+            if isinstance(error, InputError):
+                return
+            why = f"{self.path} holds a state that this work cannot resume from"
+            raise InputError(f"{why}; remove it or give another file") from error
         self.flush()
 
     def _read(self) -> tuple[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from unseen.errors import InputError
 from unseen.storage.tensors import Arrays
 from unseen.support.parameters import Composite, plain
 from unseen.support.registry import class_of, register, word_of
+from unseen.support.text import words
 
 register("class table")(ClassTable)
 
@@ -65,6 +66,8 @@ def _encode_array(value: np.ndarray, arrays: Arrays, exact: bool) -> dict[str, A
 def _fields(value: Any) -> list[Any]:
     if isinstance(value, ClassTable):
         found = [value.names, value.vectors, value.attributes]
+        if value.recipe is not None:
+            return [*found, value.groups, value.recipe]
         return [*found, value.groups] if value.groups else found
     return [getattr(value, field.name) for field in fields(value)]
 
@@ -81,7 +84,7 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if word == "number":
         return arrays[content][()]
     if word == "names":
-        return np.array(content, dtype=str)
+        return words(content, "names")
     if word == "list":
         return [decode(v, arrays) for v in content]
     if word == "dict":

@@ -83,7 +83,7 @@ def test_a_command_that_is_not_understood(arguments: list[str]) -> None:
 
 
 def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(models, "open_data", interrupted)

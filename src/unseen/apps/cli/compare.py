@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from unseen.apps.cli import options, paths
-from unseen.apps.cli.output import note, show, show_json, working
+from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.apps.report.comparison import comparison_table, write_comparison
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, require
@@ -58,6 +57,8 @@ def compare(
         typer.Option(help="What decides: per_class_accuracy or mean_average_precision."),
     ] = "per_class_accuracy",
     split: options.Split = "",
+    text: options.Text = "tfidf",
+    missing: options.Missing = "error",
     checkpoint: options.Checkpoint = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write a page with a picture there.")
@@ -76,7 +77,7 @@ def compare(
     paths.check_model_out(None, checkpoint)
     for name in methods or []:
         method(name)
-    dataset = paths.open_data(data, split)
+    dataset = paths.open_data(data, split, encoder=text, missing=missing)
     given: dict[str, Any] = {"n_splits": splits, "n_classes": hold_out, "scoring": scoring}
     with paths.telling_how_to_resume(checkpoint):
         found = compared(dataset, methods, budget, checkpoint=checkpoint, **given)
@@ -87,11 +88,12 @@ def compare(
         show_json(found.as_dict() | {"page": page})
         return
     show(*comparison_table(found, dataset.name))
-    for text in found.in_words():
-        print(text)
-    print(f"To fit it: unseen fit {shlex.quote(data)} --method {found.recommended} --out FILE")
+    for sentence in found.in_words():
+        say(sentence)
+    fit = f"unseen fit {paths.as_argument(data)}{paths.table_options(text, missing)}"
+    say(f"To fit it: {fit} --method {found.recommended} --out FILE")
     if page:
-        print(f"The page: {page}; its figure as files: {page.parent / 'figures'}")
+        say(f"The page: {page}; its figure as files: {page.parent / 'figures'}")
 
 
 def compared(

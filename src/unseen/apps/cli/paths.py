@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from unseen.apps.cli.output import note
 from unseen.apps.report.page import MAKER
@@ -23,6 +24,11 @@ from unseen.storage import models, tensors
 def command_line() -> str:
     """The command as it was given, for a reader to repeat."""
     return shlex.join(["unseen", *sys.argv[1:]])
+
+
+def as_argument(data: str) -> str:
+    """The name or path of data as a shell takes it; one that begins with a dash is no option."""
+    return shlex.quote(os.path.join(os.curdir, data) if data.startswith("-") else data)
 
 
 def check_out(out: Path, what: str, is_such: Callable[[Path], bool]) -> None:
@@ -89,12 +95,21 @@ def telling_how_to_resume(kept: Path | None) -> Iterator[None]:
         raise
 
 
-def open_data(data: str, split: str = "") -> ZeroShotDataset:
-    """A data set; what was odd about it is said on standard error."""
-    dataset = open_dataset(data, split or None)
+def open_data(data: str, split: str = "", **classes: Any) -> ZeroShotDataset:
+    """A data set; what was odd about it is said on standard error.
+
+    `classes` says how to read the class table, as for `read_dataset`.
+    """
+    dataset = open_dataset(data, split or None, **classes)
     for text in dataset.notes[1:]:
         note(text)
     return dataset
+
+
+def table_options(text: str, missing: str) -> str:
+    """The options of a command that say how the class table was read, where not as usual."""
+    given = {"text": (text, "tfidf"), "missing": (missing, "error")}
+    return "".join(f" --{k} {shlex.quote(v)}" for k, (v, usual) in given.items() if v != usual)
 
 
 def load_model(model_file: Path) -> tuple[ZeroShotClassifier, tuple[str, ...] | None]:

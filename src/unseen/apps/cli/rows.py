@@ -14,9 +14,15 @@ import numpy as np
 import typer
 
 from unseen.apps.cli import paths
-from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
-from unseen.apps.cli.output import note, show, show_json, working
-from unseen.classes import ClassTable
+from unseen.apps.cli.options import FEATURES, Features, Json, Model, NewClasses, Table
+from unseen.apps.cli.output import note, say, show, show_json, working
+from unseen.apps.cli.pictures import (
+    Images,
+    check_encoder,
+    holds_pictures,
+    new_classes,
+    picture_rows,
+)
 from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
@@ -30,6 +36,7 @@ from unseen.storage.models import KIND, tensors
 # Columns of a result.
 _RESULT = ("place", "row", "image", "label", "class", "score")
 # How many lines of a result are shown where it is not written to a file.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _SHOWN = 20
 
 
@@ -46,6 +53,7 @@ def predict(
         ),
     ] = "",
     classes: NewClasses = None,
+    images: Images = "",
     json: Json = False,
 ) -> None:
     """Name the class of each row, among classes that had no training rows.
@@ -53,7 +61,7 @@ def predict(
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
     paths.check_table_out(out)
-    model, rows = model_and_rows(model_file, features, classes)
+    model, rows = model_and_rows(model_file, features, classes, images)
     among = _candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
@@ -97,12 +105,14 @@ def retrieve(
     model_file: Annotated[
         Path | None, typer.Argument(metavar="[MODEL]", help="A model file made by 'unseen fit'.")
     ] = None,
-    features: Annotated[
-        str | None, typer.Argument(metavar="[FEATURES]", help="A feature file, or a data set.")
-    ] = None,
+    features: Annotated[str | None, typer.Argument(metavar="[FEATURES]", help=FEATURES)] = None,
     index: Annotated[
         Path | None,
         typer.Option(help="An index made by 'unseen index', in place of MODEL and FEATURES."),
+    ] = None,
+    images: Images = "",
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with the pictures to this .html file.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -111,22 +121,30 @@ def retrieve(
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
     paths.check_table_out(out)
-    beside: dict[str, np.ndarray] = {}
+    if html is not None:
+        paths.check_pages_out(html)
+    rows = None
     if index is not None:
         if model_file is not None:
             raise InputError(
                 "--index has a model and rows of its own: leave out MODEL and FEATURES"
             )
         gallery = open_index(index)
-        gallery = gallery if classes is None else gallery.reveal(ClassTable.read(classes))
+        if classes is not None:
+            gallery = gallery.reveal(new_classes(gallery.model, classes))
         model, n_rows = gallery.model, gallery.n_rows
         search: Any = gallery.rank
     elif model_file is None or features is None:
         raise InputError("give a model and rows (MODEL FEATURES), or --index with an index of them")
     else:
-        model, rows = model_and_rows(model_file, features, classes)
-        beside, n_rows = _beside(rows), rows.X.shape[0]
+        model, rows = model_and_rows(model_file, features, classes, images)
+        n_rows = rows.X.shape[0]
         search = partial(_rank, model, rows.X)
+    beside = {} if rows is None else _beside(rows)
+    if html is not None and (rows is None or rows.image_paths is None):
+        raise InputError(
+            f"--html shows pictures, and {index or features} does not say where any are"
+        )
     wanted = _class_name(name, model)
     with working(f"ranking {n_rows:,} rows"):
         rivals = _candidate_names(against, model) if against else None
@@ -134,6 +152,8 @@ def retrieve(
     known = [column[ranking.rows].tolist() for column in beside.values()]
     places = range(1, ranking.rows.size + 1)
     found = zip(places, ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True)
+    if html is not None and rows is not None:
+        _write_gallery(html, name, rows, ranking)
     title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
     header = ["place", "row", *beside, "score"]
     _deliver(title, header, list(map(list, found)), len(places), out, json)
@@ -141,6 +161,19 @@ def retrieve(
 
 def _rank(model: ZeroShotClassifier, X: Any, name: Any, k: int, against: Any) -> Ranking:
     return model.rank(name, X, k, against)
+
+
+def _write_gallery(path: Path, name: str, rows: Rows, ranking: Ranking) -> None:
+    from unseen.apps.report.gallery_page import Hit, write_gallery
+
+    images, labels = rows.image_paths, rows.labels
+    assert images is not None
+    hits = [
+        Hit(str(images[row]), float(score), "" if labels is None else str(labels[row]))
+        for row, score in zip(ranking.rows, ranking.scores, strict=True)
+    ]
+    write_gallery(path, name, hits, rows.X.shape[0], paths.command_line())
+    note(f"a page with the pictures: {path}")
 
 
 def explain(
@@ -152,13 +185,14 @@ def explain(
     ] = "",
     top: Annotated[int, typer.Option(min=1, help="How many reasons of each kind.")] = 5,
     classes: NewClasses = None,
+    images: Images = "",
     json: Json = False,
 ) -> None:
     """Say why a row is, or is not, of a class.
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
-    model, (X, labels, *_) = model_and_rows(model_file, features, classes)
+    model, (X, labels, *_) = model_and_rows(model_file, features, classes, images)
     reasons = getattr(model, "explain", None)
     if reasons is None:
         able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
@@ -219,7 +253,7 @@ def _class_name(text: str, model: ZeroShotClassifier) -> Any:
 
 
 def model_and_rows(
-    model_file: Path, features: str, classes: Path | None
+    model_file: Path, features: str, classes: Path | None, images: str = ""
 ) -> tuple[ZeroShotClassifier, Rows]:
     """The model, and the rows to use as it knows them, with what their file has beside."""
     if KIND in tensors.kind_of(features) and KIND not in tensors.kind_of(model_file):
@@ -229,9 +263,12 @@ def model_and_rows(
         )
     model, names = paths.load_model(model_file)
     if classes is not None:
-        model = model.reveal(ClassTable.read(classes))
+        model = model.reveal(new_classes(model, classes))
     if is_store(features):
         return model, _stored(features, model, names)
+    if holds_pictures(features):
+        return model, picture_rows(model, model_file, features, images)
+    check_encoder(model, features, model_file)
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
         return model, Rows(dataset.X, dataset.y, dataset.image_paths)
@@ -277,18 +314,24 @@ def _deliver(
     if out is not None:
         with writing(out) as made, made.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(lines)
+            writer.writerow(map(_cell, header))
+            writer.writerows(map(_cell, line) for line in lines)
         if json:
             show_json({"lines": n_lines, "out": str(out)})
         else:
-            print(f"{title}: {counted(n_lines, 'line')} in {out}")
+            say(f"{title}: {counted(n_lines, 'line')} in {out}")
     elif json:
         show_json([dict(zip(header, line, strict=True)) for line in lines])
     else:
         _show_lines(title, header, lines)
         if n_lines > _SHOWN:
-            print(f"... and {n_lines - _SHOWN:,} more; --out FILE.csv writes all of them.")
+            say(f"... and {n_lines - _SHOWN:,} more; --out FILE.csv writes all of them.")
+
+
+def _cell(value: Any) -> Any:
+    """A cell of a .csv file; a spreadsheet would take a name that begins like this for a formula,
+    which it is not after an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _show_lines(title: str, header: list[str], lines: list[list[Any]]) -> None:

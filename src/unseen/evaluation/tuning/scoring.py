@@ -29,7 +29,8 @@ class TrainingData(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: Any, classes: Any) -> TrainingData:
         """Checked: every label has a line of the table."""
-        table, labels = ClassTable.of(classes), as_names(np.asarray(y), "labels")
+        labels = as_names(np.asarray(y), "labels")
+        table = ClassTable.of(classes, np.unique(labels))
         table.rows(labels)
         if len(X) != labels.size:
             raise InputError(f"{len(X)} rows in X but {labels.size} labels in y")
