@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -182,22 +183,7 @@ class ZeroShotClassifier(
         """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
-        table = self._candidates([name])
-        if against is None:
-            scores = self.similarities(X, table)[:, 0]
-        else:
-            rivals = self._candidates(against)
-            others = rivals.names[rivals.names != table.names[0]]
-            if not others.size:
-                raise InputError(
-                    f"no class competes with {str(table.names[0])!r}: give `against` others too, "
-                    "or leave it out"
-                )
-            joint = table.merge(rivals.select(others))
-            scores = relative_scores(self.similarities(X, joint))[:, 0]
-        k = scores.size if k is None else _checked_k(k, scores.size, "rows")
-        best = np.argsort(-scores, kind="stable")[:k]
-        return Ranking(best, scores[best])
+        return self._rank(lambda table: self.similarities(X, table), [name], k, against)
 
     def transform(self, X: Any) -> np.ndarray:
         """The embedding of rows in which they are compared with classes, N x h."""
@@ -288,8 +274,14 @@ class ZeroShotClassifier(
         return self._class_codes(table)
 
     def _score(self, X: np.ndarray, prepared: Any) -> np.ndarray:
-        codes = self._row_codes(X)
-        return codes @ prepared.T.astype(codes.dtype, copy=False)
+        return self._score_embedded(self._embed(X), prepared)
+
+    def _embed(self, X: np.ndarray) -> Any:
+        """What scores need of a block of rows whatever the candidates are: see `Gallery`."""
+        return self._row_codes(X)
+
+    def _score_embedded(self, embedded: Any, prepared: Any) -> np.ndarray:
+        return embedded @ prepared.T.astype(embedded.dtype, copy=False)
 
     # -- shared parts ---------------------------------------------------------------------------
 
@@ -317,15 +309,38 @@ class ZeroShotClassifier(
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         return (np.asarray(X[rows]) for rows in array_blocks(X))
 
+    def _rank(
+        self, similarities: Callable[[ClassTable], np.ndarray], wanted: Any, k: Any, against: Any
+    ) -> Ranking:
+        """`rank` of one class by scores of all rows with a table of candidates."""
+        table = self._candidates(wanted)
+        if against is None:
+            scores = similarities(table)[:, 0]
+        else:
+            rivals = self._candidates(against)
+            others = rivals.names[rivals.names != table.names[0]]
+            if not others.size:
+                raise InputError(
+                    f"no class competes with {str(table.names[0])!r}: give `against` others too, "
+                    "or leave it out"
+                )
+            scores = relative_scores(similarities(table.merge(rivals.select(others))))[:, 0]
+        k = scores.size if k is None else _checked_k(k, scores.size, "rows")
+        best = np.argsort(-scores, kind="stable")[:k]
+        return Ranking(best, scores[best])
+
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
-        blocks = self._row_blocks(X)
+        return self._scores_of(self._row_blocks(X), self._score, table)
+
+    def _scores_of(self, blocks: Any, score: Callable[[Any, Any], np.ndarray], table: Any) -> Any:
+        """The scores of blocks of rows, or of what `_embed` has made of them."""
         prepared = self._prepare(table)
         penalty, is_seen = vars(self).get("seen_penalty_", 0.0), None
         if penalty:
             is_seen = np.isin(table.names, self.seen_classes_)
             penalty = 0.0 if is_seen.all() or not is_seen.any() else penalty
         for block in blocks:
-            scores = self._score(block, prepared)
+            scores = score(block, prepared)
             if penalty:
                 scores[:, is_seen] -= scores.dtype.type(penalty)
             yield scores

@@ -197,8 +197,8 @@ class GaussianMatch(MeanPredictor):
             kept[key] = self.posterior_.class_terms(S, self._number_if_seen(table))
         return kept[key]
 
-    def _score(self, X: np.ndarray, prepared: ClassTerms) -> np.ndarray:
-        return self.posterior_.scores(self._row_codes(X), prepared)
+    def _score_embedded(self, embedded: np.ndarray, prepared: ClassTerms) -> np.ndarray:
+        return self.posterior_.scores(embedded, prepared)
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         return self.posterior_.codes(self.scaling_(X))

@@ -181,8 +181,11 @@ class JLSE(PairMatching):
     def _number_if_seen(self, table: ClassTable) -> np.ndarray:
         return self._known_sources(table) if self._has_pairs else super()._number_if_seen(table)
 
-    def _score(self, X: np.ndarray, prepared: Candidates) -> np.ndarray:
-        return self._scorer.scores(self.latent_.project(X), prepared)
+    def _embed(self, X: np.ndarray) -> np.ndarray:
+        return self.latent_.project(X)
+
+    def _score_embedded(self, embedded: np.ndarray, prepared: Candidates) -> np.ndarray:
+        return self._scorer.scores(embedded, prepared)
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         return self._scorer.embed_rows(self.latent_.project(X))

@@ -1,0 +1,35 @@
+"""Rows that many classes are compared with, one after the other: a gallery to search in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.estimators.base import Ranking, ZeroShotClassifier
+
+
+class Gallery:
+    """Rows embedded once by a model; later calls with that model give what its own would.
+
+    Rows are embedded in the same blocks as by `similarities`, so that scores agree to the last bit.
+    A method whose scores do not part into an embedding and the rest keeps the rows themselves.
+    """
+
+    def __init__(self, model: ZeroShotClassifier, X: Any) -> None:
+        self._parts = type(model)._score is ZeroShotClassifier._score
+        blocks = model._row_blocks(X)
+        self._blocks = [model._embed(block) for block in blocks] if self._parts else list(blocks)
+        self.n_rows = len(X)
+
+    def similarities(self, model: ZeroShotClassifier, candidates: Any = None) -> np.ndarray:
+        """`model.similarities` of the rows, N x C'."""
+        score = model._score_embedded if self._parts else model._score
+        table = model._candidates(candidates)
+        return np.concatenate(list(model._scores_of(self._blocks, score, table)))
+
+    def rank(
+        self, model: ZeroShotClassifier, wanted: Any, k: int | None = None, against: Any = None
+    ) -> Ranking:
+        """`model.rank` of the rows; `wanted` is a list of one name, or a class table of one row."""
+        return model._rank(lambda table: self.similarities(model, table), wanted, k, against)
