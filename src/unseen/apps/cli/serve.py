@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,10 +66,8 @@ def start(current: Current, settings: Settings) -> None:
     def tell() -> None:
         sys.stderr.write(f"Serving at {address(settings)} - Ctrl-C ends it\n")
 
-    try:
+    with suppress(KeyboardInterrupt):
         run(current, settings, tell)
-    except KeyboardInterrupt:
-        pass
 
 
 def serve_demo(data: str, port: int) -> None:
@@ -81,4 +80,3 @@ def serve_demo(data: str, port: int) -> None:
     with working("making the demonstration"):
         current = demo(data, settings)
     start(current, settings)
-

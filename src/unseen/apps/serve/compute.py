@@ -76,7 +76,9 @@ def _by_name(body: RankBody, model: Any) -> list[float]:
     """The description in which some attributes are set and others are those of a class, or zero."""
     table = model.class_table_
     start = body.start
-    vector = np.zeros(table.n_attributes) if start is None else model._candidates([start]).vectors[0]
+    vector = (
+        np.zeros(table.n_attributes) if start is None else model._candidates([start]).vectors[0]
+    )
     vector = vector.astype(np.float64)
     known = {name: place for place, name in enumerate(table.attributes or ())}
     for name, value in (body.attributes or {}).items():

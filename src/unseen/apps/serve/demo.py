@@ -1,4 +1,4 @@
-"""The demonstration as a service: drawn things, or handwritten digits and the segments of a display."""
+"""The demonstration as a service: drawn things, or digits and the segments of a display."""
 
 from __future__ import annotations
 

@@ -80,7 +80,9 @@ class Thumbnails:
     def _from_array(self, row: int) -> tuple[str, bytes]:
         assert self.images is not None
         picture = self.images[row].astype(np.float64)
-        scaled = np.clip(picture / (1.0 if picture.ndim == 3 and self._top <= 1 else self._top), 0, 1)
+        scaled = np.clip(
+            picture / (1.0 if picture.ndim == 3 and self._top <= 1 else self._top), 0, 1
+        )
         # Grey pictures are dark ink on white.
         pixels = np.uint8(255 * (scaled if picture.ndim == 3 else 1 - scaled) + 0.5)
         return "image/png", _saved(Image.fromarray(pixels), "PNG")

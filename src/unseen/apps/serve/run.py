@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from unseen.support.work import one_blas_thread
 
 # Connections at a time; more are answered 503 by the server itself.
 _CONNECTIONS = 1000
+_TURN = 5e-4
 
 
 def from_file(path: Path, data: str, which: str, settings: Settings) -> Current:
@@ -101,8 +104,31 @@ def run(current: Current, settings: Settings, started: Callable[[], None] = lamb
         timeout_graceful_shutdown=int(settings.limits.seconds),
         ws="none",
     )
-    with config.bind_socket() as socket:
+    with listening(settings) as listener:
         started()
+        # Threads that compute let the one that answers go on after this time, not after 5 ms.
+        sys.setswitchinterval(_TURN)
         # Two requests computed at a time have a thread each.
         with one_blas_thread():
-            uvicorn.Server(config).run([socket])
+            uvicorn.Server(config).run([listener])
+
+
+def listening(settings: Settings) -> socket.socket:
+    """A socket of the address, or an error that says why there is none."""
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, *_, place = found[0]
+        # Said to be TCP, its connections send without delay; else asyncio does not know.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    except OSError as error:
+        raise InputError(f"cannot listen on {settings.host}: {error.strerror or error}") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(place)
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"cannot listen on {settings.host}, port {settings.port}: "
+            f"{error.strerror or error}; --port takes another"
+        ) from error
+    return listener

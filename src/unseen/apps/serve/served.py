@@ -82,7 +82,9 @@ class Served:
         data = self.needs_gallery()
         beyond = next((k for k in numbers if k >= len(data.X)), None)
         if beyond is not None:
-            raise InputError(f"the gallery has {len(data.X):,} rows, counted from 0, and no {beyond}")
+            raise InputError(
+                f"the gallery has {len(data.X):,} rows, counted from 0, and no {beyond}"
+            )
         return np.asarray(data.X[numbers])
 
     def needs_gallery(self) -> GalleryData:
@@ -100,7 +102,13 @@ class Served:
 
     def candidates(self, given: Any, new: dict[str, list[float]] | None) -> ClassTable:
         """The classes of a request: known ones, and those that it describes itself."""
-        table = self.model._candidates(given)
+        if given is None or isinstance(given, str):
+            kept = vars(self._own).setdefault("tables", {})
+            if given not in kept:
+                kept[given] = self.model._candidates(given)
+            table = kept[given]
+        else:
+            table = self.model._candidates(given)
         return table if not new else table.merge(new_classes(new, self.model.class_table_))
 
     def sentence(self, text: str) -> ClassTable:

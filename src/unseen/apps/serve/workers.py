@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
@@ -41,10 +42,8 @@ class Workers:
         return await asyncio.wrap_future(future)
 
     def _leave(self, loop: asyncio.AbstractEventLoop, _: Future) -> None:
-        try:
+        with suppress(RuntimeError):  # the loop is closed: the service has stopped
             loop.call_soon_threadsafe(self._left)
-        except RuntimeError:  # the loop is closed: the service has stopped
-            pass
 
     def _left(self) -> None:
         self.under_way -= 1

@@ -19,9 +19,7 @@ class Measures:
     def __init__(self, under_way: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
         by = ["route", "status"]
-        self.requests = Counter(
-            "unseen_requests", "Requests answered.", by, registry=self.registry
-        )
+        self.requests = Counter("unseen_requests", "Requests answered.", by, registry=self.registry)
         self.seconds = Histogram(
             "unseen_request_seconds",
             "Time from a request to its answer.",

@@ -57,24 +57,15 @@ async def _files(request: Request, most: int) -> dict[str, bytes]:
             raise too_many from None
         raise InputError(f"the form cannot be read: {error.detail}") from None
     found = {}
-    async with _closing(form):
+    try:
         for _, value in form.multi_items():
             if isinstance(value, UploadFile):
                 found[f"picture {len(found)}"] = await value.read()
+    finally:
+        await form.close()
     if not found:
         raise InputError("the form holds no file: send pictures as files named 'pictures'")
     return found
-
-
-class _closing:
-    def __init__(self, form: Any) -> None:
-        self.form = form
-
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(self, *_: Any) -> None:
-        await self.form.close()
 
 
 def _predict(served: Served, files: dict[str, bytes]) -> dict[str, Any]:

@@ -82,5 +82,3 @@ def _check_token(token: str, request: Request) -> None:
     given = request.headers.get("authorization", "").partition(" ")[2].strip()
     if not secrets.compare_digest(given.encode(), token.encode()):
         raise RefusedError(403, "a model is swapped only with 'Authorization: Bearer TOKEN'")
-
-

@@ -95,7 +95,9 @@ def _predict_file(
         chosen = candidates[0]
     elif candidates:
         chosen = [_known(served, name) for name in candidates]
-    return compute.predicted(served, X, None if k is None else int(k), served.candidates(chosen, None))
+    return compute.predicted(
+        served, X, None if k is None else int(k), served.candidates(chosen, None)
+    )
 
 
 def _known(served: Served, text: str) -> Any:
