@@ -30,16 +30,13 @@ def read_picture(content: bytes | Path, most_pixels: int) -> Image.Image:
         picture = Image.open(source, formats=_FORMATS)
         width, height = picture.size
         if width * height > most_pixels:
-            raise InputError(
-                f"the picture has {width} x {height} pixels, more than {most_pixels:,}; "
-                "make it smaller"
-            )
+            raise Image.DecompressionBombError
         with picture:
             return picture.convert("RGB")
-    except InputError:
-        raise
-    except FileNotFoundError:
-        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise InputError(
+            f"the picture has more than {most_pixels:,} pixels; make it smaller"
+        ) from None
     except Exception:  # whatever a decoder raises for a stranger's bytes
         raise InputError(
             "the file is not a picture that can be read: JPEG, PNG, GIF, BMP or WebP is needed"
