@@ -98,7 +98,9 @@ def test_a_client_that_sends_slowly(serve: Any):
 
 def test_an_answer_that_takes_too_long(serve: Any, gate: threading.Event):
     with asking(serve(), Limits(seconds=0.3)) as client:
-        answer = client.post("/v1/predict", content=BODY, headers={"Content-Type": "application/json"})
+        answer = client.post(
+            "/v1/predict", content=BODY, headers={"Content-Type": "application/json"}
+        )
         assert answer.status_code == 503
         assert answer.headers["Retry-After"] == "1"
         assert "longer than 0.3 seconds" in answer.json()["error"]

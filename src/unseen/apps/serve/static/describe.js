@@ -11,7 +11,9 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     ...classes.map((one) => element("option", {
       value: one.name, textContent: `${one.name} (${one.seen ? "seen" : "unseen"})` })));
   const vector = () => sliders.values();
-  const zeros = attributes.map((one) => one.low > 0 || one.high < 0 ? one.low : 0);
+  // Nothing: zero, or the low end where zero is out of range; an opposite is at its other end.
+  const zeros = attributes.map((one, k) => (one.opposite !== null && one.opposite < k ? one.high
+    : one.low > 0 || one.high < 0 ? one.low : 0));
   const sliders = makeSliders(attributes, at("sliders"), changed);
 
   const ask = newest(async (wanted) => {
