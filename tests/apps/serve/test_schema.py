@@ -37,7 +37,7 @@ def tried(serve: Any, examples: int) -> int:
                 deadline=None,
                 derandomize=True,
                 database=None,
-                suppress_health_check=list(HealthCheck),
+                suppress_health_check=[*HealthCheck],  # pyright: ignore[reportArgumentType]
             )
             @given(case=result.ok().as_strategy(generation_mode=mode))
             def check(case: Any) -> None:

@@ -14,7 +14,7 @@ from unseen.apps.serve.app import create_app
 from unseen.apps.serve.pictures import Encoder, Thumbnails
 from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Settings
-from unseen.datasets import ZeroShotDataset, open_dataset
+from unseen.datasets import ZeroShotDataset, data_folder, open_dataset
 from unseen.errors import InputError
 from unseen.estimators import load
 from unseen.support.work import one_blas_thread
@@ -32,7 +32,9 @@ def from_file(path: Path, data: str, which: str, settings: Settings) -> Current:
         columns = vars(first).get("feature_names_in_")
         names = None if columns is None else tuple(map(str, columns))
         dataset = open_dataset(data).with_columns(names)
-        gallery = gallery_of(dataset, which, Path(data), settings)
+        # A published data set is known by its name, and its pictures lie where all of them do.
+        folder = Path(data) if os.path.exists(data) else data_folder()
+        gallery = gallery_of(dataset, which, folder, settings)
 
     def serve(model: Any) -> Served:
         return Served(model, path.stem, gallery, limits=settings.limits)
@@ -67,9 +69,9 @@ def gallery_of(
     most = settings.limits.pixels
     if data.images is not None:
         thumbnails = Thumbnails(images=data.images, most_pixels=most)
-    elif data.image_paths is not None and folder is not None and folder.exists():
+    elif data.image_paths is not None and folder is not None and any(data.image_paths):
         inside = folder if folder.is_dir() else folder.parent
-        paths = [os.fspath(path) for path in data.image_paths.tolist()]
+        paths = data.image_paths.tolist()
         thumbnails = Thumbnails(paths=paths, folder=inside, most_pixels=most)
     return GalleryData(data.X, data.y, thumbnails, data.name)
 

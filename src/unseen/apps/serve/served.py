@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +60,9 @@ class Served:
                 f"{model.n_features_in_}"
             )
         self.gallery = None if data is None else Gallery(model, data.X)
+        # The usual candidates are embedded before anyone asks; pairs without names have none.
+        with np.errstate(all="ignore"), suppress(InputError):
+            model.predict(np.zeros((1, model.n_features_in_)))
         self.facts = encoded(self._facts())
         self.classes = encoded(self._classes())
 
@@ -75,7 +79,7 @@ class Served:
 
     @property
     def method(self) -> str:
-        return word_of(type(self._model))
+        return word_of(type(self._model)) or type(self._model).__name__
 
     def gallery_rows(self, numbers: list[int]) -> np.ndarray:
         """Rows of the gallery by number."""
@@ -192,9 +196,10 @@ def new_classes(new: dict[str, list[float]], known: ClassTable) -> ClassTable:
 
 
 def _own_copy(model: Any) -> Any:
-    """A copy that shares arrays, but not what a model keeps between calls."""
+    """A copy that shares arrays, and goes on by itself from what the model keeps between calls."""
     made = copy.copy(model)
-    vars(made).pop("_kept", None)
+    if "_kept" in vars(made):
+        made._kept = dict(made._kept)
     for name, value in list(vars(made).items()):
         if isinstance(value, list) and any(isinstance(v, ZeroShotClassifier) for v in value):
             setattr(made, name, [_own_copy(v) for v in value])

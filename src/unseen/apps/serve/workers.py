@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -13,6 +15,10 @@ import numpy as np
 from unseen.apps.serve.answers import BusyError
 
 T = TypeVar("T")
+# A light task that takes less than this, in seconds of a processor, is done without a thread: to
+# wake one and wait for it takes longer.
+_LIGHT = 2e-3
+_REMEMBERED = 8
 
 
 class Workers:
@@ -26,7 +32,23 @@ class Workers:
         self._most = threads + waiting
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, "unseen-serve")
+        self._light: deque[float] = deque(maxlen=_REMEMBERED)
         self.under_way = 0
+
+    async def run_light(self, task: Callable[[], T]) -> T:
+        """`run` for tasks that are usually short: as long as the last ones were, at once."""
+
+        def timed() -> T:
+            start = time.thread_time()
+            try:
+                return task()
+            finally:
+                self._light.append(time.thread_time() - start)
+
+        known = list(self._light)
+        if len(known) == _REMEMBERED and max(known) < _LIGHT:
+            return _quietly(timed)
+        return await self.run(timed)
 
     async def run(self, task: Callable[[], T]) -> T:
         """The result of a task, or a `BusyError` if the queue is full."""

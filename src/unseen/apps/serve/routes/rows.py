@@ -16,6 +16,8 @@ from unseen.apps.serve.schemas import ExplainBody, PairsBody, PredictBody, read_
 from unseen.apps.serve.served import Served
 from unseen.errors import InputError
 
+# Bytes of JSON that hold a few rows.
+_FEW = 64 * 2**10
 _GROUPS = ("all", "seen", "unseen")
 _QUERY = [
     {
@@ -50,6 +52,8 @@ def rows(context: Context) -> APIRouter:
             if query:
                 raise InputError("with a JSON body 'k' and 'candidates' belong into the body")
             task = partial(_predict_json, served, content)
+            if _is_light(content):
+                return answer(await context.workers.run_light(task))
         else:
             asked = query.get("k"), query.getlist("candidates")
             task = partial(_predict_file, served, content, kind, *asked)
@@ -70,6 +74,11 @@ def rows(context: Context) -> APIRouter:
         return answer(await context.workers.run(task))
 
     return router
+
+
+def _is_light(content: bytes) -> bool:
+    """A few rows, and candidates that the model has met."""
+    return len(content) < _FEW and b'"classes"' not in content and b'"candidates"' not in content
 
 
 def _predict_json(served: Served, content: bytes) -> dict[str, Any]:
