@@ -46,6 +46,13 @@ class Load(NamedTuple):
     seconds: float
     latencies: np.ndarray
 
+    @classmethod
+    def joined(cls, loads: list[Load]) -> Load:
+        answered, failed, seconds = (
+            sum(values) for values in zip(*(x[:3] for x in loads), strict=True)
+        )
+        return cls(answered, failed, seconds, np.concatenate([x.latencies for x in loads]))
+
     @property
     def rate(self) -> float:
         return self.answered / self.seconds
@@ -167,20 +174,26 @@ def requests_of(service: Service) -> list[Request]:
     ]
 
 
-def throughput(service: Service, seconds: float) -> None:
+def throughput(service: Service, seconds: float, rounds: int = 5) -> None:
+    """All requests in turn, several times, so that what else the machine does meets all alike."""
     requests = requests_of(service)
     print("| request | connections | requests/s | of /livez | p50 ms | p99 ms |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for connections in CONNECTIONS:
-        bare = 0.0
-        for one in requests:
-            asyncio.run(load(service.port, one.content, connections, for_seconds(0.3)))
-            found = asyncio.run(load(service.port, one.content, connections, for_seconds(seconds)))
-            bare = bare or found.rate
-            lost = f" ({found.failed} refused)" if found.failed else ""
+        found: dict[str, list[Load]] = {one.name: [] for one in requests}
+        for _ in range(rounds):
+            for one in requests:
+                until = for_seconds(seconds / rounds)
+                found[one.name].append(
+                    asyncio.run(load(service.port, one.content, connections, until))
+                )
+        joined = {name: Load.joined(loads) for name, loads in found.items()}
+        for name, one in joined.items():
+            lost = f" ({one.failed} refused)" if one.failed else ""
             print(
-                f"| {one.name}{lost} | {connections} | {found.rate:,.0f} | {found.rate / bare:.2f} "
-                f"| {found.percentile(50):.1f} | {found.percentile(99):.1f} |",
+                f"| {name}{lost} | {connections} | {one.rate:,.0f} "
+                f"| {one.rate / joined['/livez'].rate:.2f} "
+                f"| {one.percentile(50):.1f} | {one.percentile(99):.1f} |",
                 flush=True,
             )
 

@@ -52,7 +52,7 @@ def test_predict_among_candidates(
     assert found["names"] == model.top_k(X, 2, candidates).names.tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ">f4"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ">f4", np.int8])
 def test_predict_of_npy(
     client: httpx.Client, model: GaussianMatch, shapes: ZeroShotDataset, dtype: Any
 ):

@@ -97,4 +97,11 @@ def checked_rows(X: np.ndarray, width: int, most: int) -> np.ndarray:
     if X.shape[1] != width:
         raise InputError(f"rows have {X.shape[1]} numbers, the model was trained on {width}")
     check_finite(X)
-    return X
+    return as_floats(X)
+
+
+def as_floats(X: np.ndarray) -> np.ndarray:
+    """Rows in the type in which `predict` takes them: float32 and float64 as they are."""
+    kept = X.dtype in (np.dtype(np.float32), np.dtype(np.float64))
+    half = X.dtype == np.float16
+    return X if kept else X.astype(np.float32 if half else np.float64)

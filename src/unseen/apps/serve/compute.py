@@ -6,13 +6,13 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
 
 from unseen.apps.serve.bodies import as_rows, checked_rows
 from unseen.apps.serve.schemas import ExplainBody, PairsBody, RankBody
 from unseen.apps.serve.served import Served, new_classes
 from unseen.classes import ClassTable
 from unseen.errors import InputError, nearest
+from unseen.estimators.gallery import checked_similarities
 
 _K_CANDIDATES = 5
 _K_ROWS = 24
@@ -20,25 +20,30 @@ _K_ROWS = 24
 DESCRIBED = "described"
 
 
-def predicted(
-    served: Served, X: np.ndarray, k: int | None, table: ClassTable, labels: Any = None
-) -> dict[str, Any]:
+def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -> dict[str, Any]:
     """`model.top_k`, with the probabilities of `predict_proba` where the model has it."""
     model = served.model
     k = min(_K_CANDIDATES, table.n_classes) if k is None else k
     if k > table.n_classes:
         raise InputError(f"k={k} is more than the {table.n_classes} candidates there are")
-    scores = finite(model.similarities(X, table), "row")
+    scores = finite(checked_similarities(model, X, table), "row")
     best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     chances = None
     if hasattr(model, "predict_proba"):
-        chances = np.take_along_axis(np.exp(log_softmax(scores, axis=1)), best, axis=1).tolist()
+        chances = np.take_along_axis(_probabilities(scores), best, axis=1).tolist()
     return {
         "names": table.names[best].tolist(),
         "scores": np.take_along_axis(scores, best, axis=1).tolist(),
         "probabilities": chances,
-        "labels": labels,
+        "labels": None,
+        "pictures": None,
     }
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    """exp of `log_softmax` by the same steps as SciPy takes, without what it does for any array."""
+    below = scores - scores.max(axis=1, keepdims=True)
+    return np.exp(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))
 
 
 def ranked(served: Served, body: RankBody) -> dict[str, Any]:
@@ -53,9 +58,9 @@ def ranked(served: Served, body: RankBody) -> dict[str, Any]:
     found = served.gallery.rank(model, wanted, k, against)
     finite(found.scores[:, None], "description")
     rows = found.rows.tolist()
-    labels = None if data.labels is None else data.labels[found.rows].tolist()
     rivals = _rivals(served, wanted, np.asarray(data.X[rows]), body) if body.rivals else []
-    return {"rows": rows, "scores": found.scores.tolist(), "labels": labels, "rivals": rivals}
+    scores = found.scores.tolist()
+    return {"rows": rows, "scores": scores, **data.shown(rows), "rivals": rivals}
 
 
 def _wanted(served: Served, body: RankBody) -> ClassTable:

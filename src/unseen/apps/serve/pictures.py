@@ -60,6 +60,10 @@ class Thumbnails:
         # All grey pictures have one scale.
         self._top = 1.0 if images is None else max(float(np.max(images)), 1e-12)
 
+    def known(self, rows: Sequence[int]) -> list[bool]:
+        """Which rows have a picture, or at least the path of one."""
+        return [self.images is not None or bool((self.paths or [""])[row]) for row in rows]
+
     def get(self, row: int) -> tuple[str, bytes] | None:
         """The type and content of a row's thumbnail, or None where there is none."""
         with self._lock:
@@ -86,7 +90,7 @@ class Thumbnails:
 
     def _from_file(self, row: int) -> tuple[str, bytes] | None:
         """Of a file inside the folder of the data; one that a link leads out of it is not read."""
-        if self.paths is None or self.folder is None:
+        if self.paths is None or self.folder is None or not self.paths[row]:
             return None
         try:
             path = Path(self.paths[row]).resolve()

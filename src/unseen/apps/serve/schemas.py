@@ -129,6 +129,7 @@ class Predicted(BaseModel):
     scores: list[list[FiniteFloat]]
     probabilities: list[list[FiniteFloat]] | None
     labels: list[Name] | None
+    pictures: list[bool] | None = Field(description="Which rows of the gallery have a thumbnail.")
 
 
 class Rival(BaseModel):
@@ -145,6 +146,7 @@ class Ranked(BaseModel):
     rows: list[int]
     scores: list[FiniteFloat]
     labels: list[Name] | None
+    pictures: list[bool] | None
     rivals: list[Rival]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from unseen import __version__
 from unseen.apps.serve.answers import encoded
 from unseen.apps.serve.attributes import described_attributes
+from unseen.apps.serve.bodies import as_floats
 from unseen.apps.serve.pictures import Encoder, Thumbnails
 from unseen.apps.serve.settings import Limits
 from unseen.classes import ClassTable
@@ -31,6 +32,12 @@ class GalleryData:
     labels: np.ndarray | None = None
     thumbnails: Thumbnails | None = None
     name: str = ""
+
+    def shown(self, rows: list[int]) -> dict[str, Any]:
+        """Labels of rows, and which of them have a picture."""
+        labels = None if self.labels is None else self.labels[rows].tolist()
+        pictures = None if self.thumbnails is None else self.thumbnails.known(rows)
+        return {"labels": labels, "pictures": pictures}
 
 
 class Served:
@@ -89,7 +96,7 @@ class Served:
             raise InputError(
                 f"the gallery has {len(data.X):,} rows, counted from 0, and no {beyond}"
             )
-        return np.asarray(data.X[numbers])
+        return as_floats(np.asarray(data.X[numbers]))
 
     def needs_gallery(self) -> GalleryData:
         if self.data is None:

@@ -15,9 +15,9 @@ import numpy as np
 from unseen.apps.serve.answers import BusyError
 
 T = TypeVar("T")
-# A light task that takes less than this, in seconds of a processor, is done without a thread: to
+# Light tasks that take less than this, in seconds of a processor, are done without a thread: to
 # wake one and wait for it takes longer.
-_LIGHT = 2e-3
+_LIGHT = 3e-3
 _REMEMBERED = 8
 
 
@@ -46,7 +46,7 @@ class Workers:
                 self._light.append(time.thread_time() - start)
 
         known = list(self._light)
-        if len(known) == _REMEMBERED and max(known) < _LIGHT:
+        if len(known) == _REMEMBERED and sum(known) < _REMEMBERED * _LIGHT:
             return _quietly(timed)
         return await self.run(timed)
 

@@ -82,14 +82,14 @@ def _is_light(content: bytes) -> bool:
 
 
 def _predict_json(served: Served, content: bytes) -> dict[str, Any]:
-    body, labels = read_json(PredictBody, content), None
+    body = read_json(PredictBody, content)
+    shown: dict[str, Any] = {}
     if body.gallery is not None:
-        X, data = served.gallery_rows(body.gallery), served.needs_gallery()
-        labels = None if data.labels is None else data.labels[body.gallery].tolist()
+        X, shown = served.gallery_rows(body.gallery), served.needs_gallery().shown(body.gallery)
     else:
         X = checked_rows(as_rows(body.rows or []), served.width, served.limits.rows)
     table = served.candidates(body.candidates, body.classes)
-    return compute.predicted(served, X, body.k, table, labels)
+    return compute.predicted(served, X, body.k, table) | shown
 
 
 def _predict_file(

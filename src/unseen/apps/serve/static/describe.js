@@ -20,7 +20,7 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     const began = performance.now();
     const found = await post("/v1/rank", {
       ...wanted, k: Math.min(24, facts.gallery.rows), rivals: 8, ...kept.asClasses() });
-    fillGrid(at("described"), found, facts, { pick });
+    fillGrid(at("described"), found, { pick });
     showRivals(found);
     showNearest();
     const took = performance.now() - began;

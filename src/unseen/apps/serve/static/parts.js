@@ -20,8 +20,8 @@ export function score(number) {
 }
 
 // Rows of the gallery, best first. Cells are used again, so that pictures do not flicker.
-export function fillGrid(place, found, facts, { wanted = null, pick = () => {} } = {}) {
-  const { rows, scores, labels } = found;
+export function fillGrid(place, found, { wanted = null, pick = () => {} } = {}) {
+  const { rows, scores, labels, pictures } = found;
   while (place.children.length > rows.length) place.lastChild.remove();
   while (place.children.length < rows.length) place.append(cell());
   rows.forEach((row, k) => {
@@ -31,7 +31,7 @@ export function fillGrid(place, found, facts, { wanted = null, pick = () => {} }
     here.className = `cell ${judged ? (isRight ? "right" : "wrong") : ""}`;
     here.onclick = () => pick(row);
     const [picture, mark, text] = here.children;
-    show(picture, row, facts);
+    show(picture, row, pictures !== null && pictures[k]);
     mark.hidden = !judged;
     mark.className = `mark ${isRight ? "right" : "wrong"}`;
     mark.textContent = isRight ? "✓" : "✕";
@@ -48,14 +48,20 @@ function cell() {
     element("span", { className: "none" }), mark, element("small"));
 }
 
-function show(place, row, facts) {
-  if (!facts.gallery.thumbnails) { place.textContent = row; return; }
+function show(place, row, hasPicture) {
   const source = `/v1/gallery/${row}/thumb`;
-  if (place.tagName === "IMG") {
+  if (!hasPicture) {
+    if (place.tagName === "IMG") place.replaceWith(noPicture(row));
+    else place.textContent = `row ${row}`;
+  } else if (place.tagName === "IMG") {
     if (place.getAttribute("src") !== source) place.src = source;
-    return;
+  } else {
+    const picture = element("img", { alt: "", decoding: "async", width: 96, height: 96, src: source });
+    picture.onerror = () => picture.replaceWith(noPicture(row));
+    place.replaceWith(picture);
   }
-  const picture = element("img", { alt: "", decoding: "async", width: 96, height: 96, src: source });
-  picture.onerror = () => picture.replaceWith(element("span", { className: "none", textContent: "no picture" }));
-  place.replaceWith(picture);
+}
+
+function noPicture(row) {
+  return element("span", { className: "none", textContent: `row ${row}` });
 }

@@ -19,7 +19,7 @@ export function makeRecognise({ facts, seen, kept }) {
       ...what.body, candidates: at("candidates").value, ...kept.asClasses() });
     at("recognised-title").textContent = `${what.title}: candidates, best first`;
     fill(found, what);
-    if (what.row !== undefined) showRow(what.row, found.labels);
+    if (what.row !== undefined) showRow(what.row, found);
   });
 
   function fill(found, what) {
@@ -56,11 +56,12 @@ export function makeRecognise({ facts, seen, kept }) {
     } catch (error) { showError(error); }
   }
 
-  function showRow(row, labels) {
+  function showRow(row, { labels, pictures }) {
+    const hasPicture = pictures !== null && pictures[0];
     const figure = at("row-shown");
     figure.hidden = false;
-    figure.querySelector("img").hidden = !facts.gallery.thumbnails;
-    if (facts.gallery.thumbnails) figure.querySelector("img").src = `/v1/gallery/${row}/thumb`;
+    figure.querySelector("img").hidden = !hasPicture;
+    if (hasPicture) figure.querySelector("img").src = `/v1/gallery/${row}/thumb`;
     figure.querySelector("figcaption").textContent = labels ? `labelled ${labels[0]}` : `row ${row}`;
   }
 

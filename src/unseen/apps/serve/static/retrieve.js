@@ -15,7 +15,7 @@ export function makeRetrieve({ facts, names, kept, pick }) {
     const right = known ? found.labels.filter((label) => label === name).length : 0;
     at("retrieved-title").textContent = `Best matches for ${name}`
       + (known ? `: ${right} of ${found.rows.length} are labelled so` : "");
-    fillGrid(at("retrieved"), found, facts, { wanted: known ? name : null, pick });
+    fillGrid(at("retrieved"), found, { wanted: known ? name : null, pick });
   });
 
   function changed() {
