@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,6 +200,33 @@ def throughput(service: Service, seconds: float, rounds: int = 5) -> None:
             )
 
 
+def sliders(service: Service, moves: int = 30) -> None:
+    """From a slider to the new order of 20,000 rows on the page, in a real browser."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if chromium is None or find_spec("playwright") is None:
+        print("\nNo Chromium or no playwright here: the page is not measured")
+        return
+    from playwright.sync_api import sync_playwright  # pyright: ignore[reportMissingImports]
+
+    move = "s => { s.value = s.max; s.dispatchEvent(new Event('input', {bubbles: true})); }"
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{service.port}/?token={TOKEN}#pane=describe")
+        page.wait_for_selector("#described .cell")
+        times = []
+        for k in range(moves):
+            with page.expect_response("**/v1/rank"):
+                page.eval_on_selector(f"#attribute-{k}", move)
+            page.wait_for_timeout(100)
+            times.append(float(page.get_attribute("#took", "data-milliseconds") or "nan"))
+        browser.close()
+    print(
+        f"\nSlider to new order on the page, {moves} moves: median {np.median(times):.0f} ms, "
+        f"worst {max(times):.0f} ms"
+    )
+
+
 def memory(service: Service, requests: int) -> None:
     """Resident memory while many requests are answered."""
     content = requests_of(service)[1].content
@@ -237,6 +266,7 @@ def main() -> None:
         service = Service(Path(folder))
         try:
             throughput(service, min(given.seconds, 60.0))
+            sliders(service)
             reload(service)
             memory(service, min(given.requests, 1_000_000))
         finally:
