@@ -2,10 +2,13 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-networks lint docs all clean
+.PHONY: demo serve test test-networks lint docs all clean
 
 demo: .venv/.demo
 	.venv/bin/unseen demo --out demo
+
+serve: .venv/.serve
+	.venv/bin/unseen demo --serve
 
 test: .venv/.dev
 	.venv/bin/python -m pytest -q -n 2 --dist loadscope $(ARGS)
@@ -30,6 +33,10 @@ docs: .venv/.docs
 
 .venv/.demo: .venv/bin/python pyproject.toml
 	$(PIP) -e '.[report]'
+	touch $@
+
+.venv/.serve: .venv/bin/python pyproject.toml
+	$(PIP) -e '.[serve]'
 	touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml

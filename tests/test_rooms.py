@@ -21,7 +21,7 @@ ROOMS = [
     "errors", "support", "files", "encoders", "classes", "rows", "metrics", "pairs", "storage",
     "solvers", "model", "training", "inference", "estimators", "datasets", "evaluation", "apps",
 ]  # fmt: skip
-APPS = ["plots", "report", "bench", "cli"]
+APPS = ["plots", "report", "bench", "serve", "cli"]
 
 
 def room(module: str, rooms: list[str], below: int = 1) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,9 +20,9 @@ from unseen.estimators.calibration import learn_seen_penalty
 from unseen.estimators.candidates import candidates_of, check_scored
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import array_blocks
+from unseen.rows.blocks import array_blocks, checked_array
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
-from unseen.rows.store import RowStore, checked_rows
+from unseen.rows.store import RowStore, store_for
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
 from unseen.support.parameters import Composite, at_least, check_values
@@ -207,13 +208,7 @@ class ZeroShotClassifier(
         """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
-        if against is None:
-            scores = self.similarities(X, self._candidates([name]))[:, 0]
-        else:
-            scores = relative_scores(self.similarities(X, self._against(name, against)))[:, 0]
-        k = scores.size if k is None else checked_k(k, scores.size, "rows")
-        best = np.argsort(-scores, kind="stable")[:k]
-        return Ranking(best, scores[best])
+        return self._rank(lambda table: self.similarities(X, table), [name], k, against)
 
     def transform(self, X: Any) -> np.ndarray:
         """The embedding of rows in which they are compared with classes, N x h."""
@@ -352,12 +347,27 @@ class ZeroShotClassifier(
         X = checked_rows(self, X, reset=False)
         return (np.asarray(X[rows]) for rows in array_blocks(X))
 
+    def _rank(
+        self, similarities: Callable[[ClassTable], np.ndarray], wanted: Any, k: Any, against: Any
+    ) -> Ranking:
+        """`rank` of one class by scores of all rows with a table of candidates."""
+        if against is None:
+            scores = similarities(self._candidates(wanted))[:, 0]
+        else:
+            scores = relative_scores(similarities(self._against(wanted, against)))[:, 0]
+        k = scores.size if k is None else checked_k(k, scores.size, "rows")
+        best = np.argsort(-scores, kind="stable")[:k]
+        return Ranking(best, scores[best])
+
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
-        blocks = self._row_blocks(X)
+        return self._scores_of(self._row_blocks(X), self._score, table)
+
+    def _scores_of(self, blocks: Any, score: Callable[[Any, Any], np.ndarray], table: Any) -> Any:
+        """The scores of blocks of rows, or of what an index keeps of them."""
         prepared = self._prepare(table)
         penalties = self._penalties(table)
         for block in blocks:
-            scores = self._score(block, prepared)
+            scores = score(block, prepared)
             if penalties is not None:
                 scores -= penalties.astype(scores.dtype)
             yield scores
@@ -368,9 +378,9 @@ class ZeroShotClassifier(
         is_seen = np.isin(table.names, self.seen_classes_) if penalty else np.zeros(1, bool)
         return penalty * is_seen if is_seen.any() and not is_seen.all() else None
 
-    def _against(self, name: Any, against: Any) -> ClassTable:
-        """The class `name` first, and then those that compete with it for rows."""
-        table = self._candidates([name])
+    def _against(self, wanted: Any, against: Any) -> ClassTable:
+        """One class first, and then those that compete with it for rows."""
+        table = self._candidates(wanted)
         rivals = self._candidates(against)
         others = rivals.names[rivals.names != table.names[0]]
         if not others.size:
@@ -379,6 +389,13 @@ class ZeroShotClassifier(
                 "or leave it out"
             )
         return table.merge(rivals.select(others))
+
+
+def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
+    """Rows that are numbers and have the columns of training: an array, or a store as it is."""
+    if isinstance(X, RowStore):
+        return store_for(estimator, X, reset)
+    return checked_array(estimator, X, reset)
 
 
 def labels_of(X: Any, y: Any) -> Any:

@@ -15,10 +15,9 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import gallery_files as files
 from unseen.estimators.approximate import Approximate, mixtures
-from unseen.estimators.base import Ranking, ZeroShotClassifier, checked_k
+from unseen.estimators.base import Ranking, ZeroShotClassifier, checked_k, checked_rows
 from unseen.inference.relative import relative_scores
 from unseen.rows.blocks import array_blocks, row_blocks
-from unseen.rows.store import checked_rows
 from unseen.storage.models import load
 from unseen.support.work import tell
 
@@ -115,9 +114,8 @@ class GalleryIndex:
         """
         checked_k(k, self.n_rows, "rows")
         if against is not None:
-            return self._relative(self.model._against(name, against), k)
-        is_table = hasattr(name, "vectors") or hasattr(name, "columns") or isinstance(name, dict)
-        table = self.model._candidates(name if is_table else [name])
+            return self._relative(self.model._against(_one(name), against), k)
+        table = self.model._candidates(_one(name))
         if table.n_classes != 1:
             raise InputError(f"rank takes one class, not {table.n_classes}")
         if self._near is None or exact:
@@ -312,6 +310,12 @@ class _Best:
         if self._waiting:
             self._settle()
         return Ranking(self._rows, self._scores)
+
+
+def _one(name: Any) -> Any:
+    """A name as a list; a table, which may hold a class that is not known, as it is."""
+    is_table = hasattr(name, "vectors") or hasattr(name, "columns") or isinstance(name, dict)
+    return name if is_table else [name]
 
 
 def _code_blocks(model: ZeroShotClassifier, rows: Any) -> Iterator[np.ndarray]:

@@ -15,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import as_labels, labels_of, one_row
+from unseen.estimators.base import as_labels, checked_rows, labels_of, one_row
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
-from unseen.rows.store import checked_rows
 from unseen.support.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -201,9 +200,6 @@ class GaussianMatch(MeanPredictor):
             S = self.class_scaling_(table.vectors.astype(np.float64))
             kept[key] = self.posterior_.class_terms(S, self._number_if_seen(table))
         return kept[key]
-
-    def _score(self, X: np.ndarray, prepared: ClassTerms) -> np.ndarray:
-        return self.posterior_.scores(self._row_codes(X), prepared)
 
     def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
         return self.posterior_.gallery_codes(self._row_codes(X))

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
+from unseen.estimators.base import checked_rows
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.inference import threshold as thresholds
 from unseen.inference.threshold import GOALS, METHODS
 from unseen.pairs.labels import pair_labels
 from unseen.pairs.splits import KINDS, PairSplit, cold_start_splits
-from unseen.rows.store import checked_rows
 from unseen.support.parameters import Choice, check_number, check_values
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError, listed, nearest
-from unseen.rows.blocks import array_blocks, checked_array
+from unseen.rows.blocks import array_blocks
 from unseen.rows.parts import NpyPart, Part
 from unseen.support.memory import free_memory
 
@@ -259,13 +259,6 @@ class RowStore:
             f"{self._parts[part].name} is NaN or infinite in row {at - int(self._first[part])}, "
             f"column {column} (counted from 0); fill or drop such rows first"
         )
-
-
-def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
-    """Rows that are numbers and have the columns of training: an array, or a store as it is."""
-    if isinstance(X, RowStore):
-        return store_for(estimator, X, reset)
-    return checked_array(estimator, X, reset)
 
 
 def store_for(estimator: Any, X: RowStore, reset: bool) -> RowStore:

@@ -45,6 +45,10 @@ COMMANDS = {
     "sweep": ("bench", "Accuracy against one parameter, as numbers and as a picture."),
     "report": ("bench", "Write a page of a model on a data set, or of a benchmark."),
     "index": ("gallery", "Embed many rows once, so that retrieving from them is fast."),
+    "serve": (
+        "serve",
+        "Serve a model: a page to recognise, retrieve and describe with, and its API.",
+    ),
     "methods": ("about", "List the methods with their parameters, or describe one in full."),
     "datasets": ("about", "List data sets: embedded ones, published ones and where to get them."),
     "encoders": (

@@ -23,11 +23,27 @@ from unseen.support.parameters import plain_parameters
 from unseen.support.text import visible
 
 
-def demo(out: Folder = Path("demo"), json: Json = False) -> None:
+def demo(
+    out: Folder = Path("demo"),
+    json: Json = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve a page to try it on, in place of writing one.")
+    ] = False,
+    data: Annotated[
+        str, typer.Option(help="What to serve: shapes, or digits with the segments of a display.")
+    ] = "shapes",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to serve on.")] = 8000,
+) -> None:
     """Learn drawn things such as a red star, find others by their description.
 
-    Compares methods on 20 class splits. Needs no files; writes a page with pictures.
+    Compares methods on 20 class splits. Needs no files; writes a page with pictures. With --serve
+    it trains one model and serves a page on which you describe what to find.
     """
+    if serve:
+        from unseen.apps.cli.serve import serve_demo
+
+        serve_demo(data, port)
+        return
     from unseen.apps.report.demo import run_demo, write_demo
 
     check_pages_out(out / "index.html")
