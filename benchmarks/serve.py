@@ -264,7 +264,7 @@ def reload(service: Service, swaps: int = 5) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=3.0, help="of each load")
     parser.add_argument("--requests", type=int, default=100_000, help="of the memory test")
     given = parser.parse_args()

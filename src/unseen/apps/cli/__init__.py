@@ -114,17 +114,20 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a name may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
+    told = False
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             app(prog_name="unseen")
     except (InputError, MissingExtraError) as error:
+        told = True
         _fail(str(error))
     except OSError as error:
+        told = True
         where = "" if error.filename is None else f"{error.filename}: "
         _fail(f"{where}{error.strerror or error}")
     finally:
-        _flush()
+        _flush(told)
 
 
 def _fail(message: str) -> NoReturn:
@@ -139,14 +142,15 @@ def _open_closed() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
-def _flush() -> None:
-    """Write what is left of the result, while an error can still be told."""
+def _flush(told: bool) -> None:
+    """Write what is left of the result, while an error can still be told, if none has been."""
     try:
         sys.stdout.flush()
     except OSError as error:
         # What cannot be written would be tried again, and told again, when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):  # a reader that has gone, as `head` does
+        is_gone = isinstance(error, BrokenPipeError)  # a reader that has left, as `head` does
+        if not is_gone and not told:
             _fail(f"the result cannot be written: {error.strerror or error}")
 
 
