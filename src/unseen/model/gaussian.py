@@ -42,8 +42,8 @@ class Posterior:
         zero: |μ| becomes |μ| (length / |μ|)^stretch.
     spread : κ; 0 takes the predicted mean for the true one.
     tails : ν, or None for Gaussians.
-    gain : what F of a class is lower, on average, because its mean is predicted and not known. A
-        class without rows has it added.
+    gain : what F of a class is lower, on average, because its mean is predicted and not known, but
+        at most half of what parts a row from the next class. A class without rows has it added.
     """
 
     projection: np.ndarray
