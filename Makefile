@@ -15,7 +15,7 @@ test: .venv/.dev
 
 # What needs torch, in an environment of its own: encoders by real weights, and the deep methods.
 test-networks: .venv/networks/.done
-	.venv/networks/bin/python -m pytest -q -n 2 --dist loadscope tests/encoders \
+	.venv/networks/bin/python -m pytest -q -n 2 --dist loadscope --slow tests/encoders \
 		tests/estimators/test_deep.py tests/estimators/test_feature_vae.py \
 		tests/estimators/test_clip.py $(ARGS)
 
