@@ -95,30 +95,9 @@ class Posterior:
         v[is_seen] = 1.0 / self.counts[seen[is_seen]][:, None]
         return ClassTerms(mean, 1.0 + self.spread * v, np.where(is_seen, 0.0, self.gain))
 
-    def scores(self, Z: np.ndarray, classes: ClassTerms) -> np.ndarray:
-        """F of codes of rows (N x h) with classes, N x n."""
-        dtype = Z.dtype
-        squares = Z * Z
-        inverse = 1.0 / classes.variance
-        scaled = (classes.mean * inverse).astype(dtype)
-        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse).astype(dtype)
-        if self.spread:
-            distances = squares @ inverse.T.astype(dtype)
-        else:
-            distances = np.repeat(squares.sum(axis=1)[:, None], len(scaled), axis=1)
-        distances -= 2.0 * (Z @ scaled.T)
-        distances += own
-        np.maximum(distances, 0.0, out=distances)
-        scores = self.log_density(distances)
-        scores += (classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)).astype(dtype)
-        background = squares @ (1.0 / (1.0 + self.between)).astype(dtype)
-        level = 0.5 * float(np.log1p(self.between).sum())
-        scores += (dtype.type(level) - self.log_density(background))[:, None]
-        return scores
-
     def gallery_codes(self, Z: np.ndarray) -> np.ndarray:
-        """Codes with two columns more, which are the same for all classes: |z|², and what the
-        score of any row takes off that of a class. So an index computes neither again."""
+        """What F needs to know of rows: codes (N x h) with two columns more, which are the same for
+        all classes: |z|², and what the score of any row takes off that of a class."""
         squares = Z * Z
         background = squares @ (1.0 / (1.0 + self.between)).astype(Z.dtype)
         level = 0.5 * float(np.log1p(self.between).sum())
@@ -126,7 +105,7 @@ class Posterior:
         return np.column_stack([Z, squares.sum(axis=1), other])
 
     def gallery_scores(self, codes: np.ndarray, classes: ClassTerms) -> np.ndarray:
-        """`scores` by what `gallery_codes` keeps, N x n."""
+        """F of rows with classes, N x n, by what `gallery_codes` made of the rows."""
         dtype, Z = codes.dtype, codes[:, :-2]
         inverse = 1.0 / classes.variance
         # The columns of the gallery stay as they are: zeros for the last two are cheaper.
