@@ -18,6 +18,7 @@ from unseen.apps.cli import options, paths
 from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
 from unseen.apps.cli.models import parameters
 from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.cli.pictures import check_encoder
 from unseen.apps.cli.suite import bench_suite, check_options
 from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
@@ -229,6 +230,8 @@ def report(
             "report without one is of a folder that 'unseen bench' wrote"
         )
     opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
+    for file, model, _ in opened:
+        check_encoder(model, data, Path(file))
     known = opened[0][1].class_table_
     dataset = _with_common_columns(
         paths.open_data(data, split, like=known, pictures=pictures), opened
