@@ -27,7 +27,7 @@ from unseen.apps.report.results import results_table
 from unseen.datasets import CATALOGUE, ZeroShotDataset
 from unseen.datasets.catalogue import entries, has_features
 from unseen.errors import InputError, listed, require
-from unseen.estimators import available, method
+from unseen.estimators import DEFAULT_METHOD, available, method
 
 
 def bench(
@@ -127,7 +127,7 @@ def sweep(
     parameter: Annotated[str, typer.Argument(help="The parameter to vary.")],
     data: options.DataSets = None,
     values: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
-    method_name: options.Method = options.DEFAULT_METHOD,
+    method_name: options.Method = DEFAULT_METHOD,
     set_: options.Set = None,
     trials: options.Trials = 3,
     on: Annotated[
