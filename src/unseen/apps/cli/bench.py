@@ -57,6 +57,8 @@ def bench(
     random_classes: Annotated[
         int, typer.Option(min=0, help="Draw so many unseen classes anew in each trial.")
     ] = 0,
+    text: options.Text = "tfidf",
+    missing: options.Missing = "error",
     paper: Annotated[
         bool, typer.Option("--paper", help="All tables of the paper, on the data sets at hand.")
     ] = False,
@@ -96,6 +98,9 @@ def bench(
     """
     check_options(context, suite)
     names, tuned = list(data or []), {"tuning": tuning, "budget": budget or 0}
+    # What is usual is not noted, so that results of before are found again.
+    tuned |= {"text": text} if text != "tfidf" else {}
+    tuned |= {"missing": missing} if missing != "error" else {}
     if suite:
         chosen = {"splits": splits, "inside": inside, "published": published}
         bench_suite(names, methods or [], out, json, most_rows=most_rows, **chosen, **tuned)
