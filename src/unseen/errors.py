@@ -15,6 +15,13 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what, where, and the way out."""
 
 
+class NotLearnedError(InputError, AttributeError):
+    """The model has not learned what a call needs; the message names the call that teaches it.
+
+    Also an AttributeError, so that `hasattr` tells whether the call can be made.
+    """
+
+
 class MissingExtraError(ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

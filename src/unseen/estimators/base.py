@@ -14,8 +14,8 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
-from unseen.errors import InputError
-from unseen.estimators.calibration import learn_seen_penalty
+from unseen.errors import InputError, NotLearnedError
+from unseen.estimators.calibration import learn_calibration, probabilities
 from unseen.estimators.candidates import candidates_of, check_scored
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
@@ -24,7 +24,8 @@ from unseen.rows.blocks import float_types as float_types
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
-from unseen.support.parameters import Composite, at_least, check_values
+from unseen.support.guarded import guarded
+from unseen.support.parameters import Composite, at_least, check_number, check_values
 
 # What `fit` has set anew when it begins to learn.
 _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
@@ -70,7 +71,7 @@ class ZeroShotClassifier(
     class_table_ : the table of all of them.
     training_data_ : how many rows and columns were trained on; a model file also has the checksum
         of the data, if they are still there when it is written.
-    seen_penalty_ : what `calibrate_seen` has learned.
+    seen_penalty_, temperature_ : what `calibrate_seen` has learned.
     """
 
     # A module that fitting imports and that only an extra installs.
@@ -88,6 +89,7 @@ class ZeroShotClassifier(
     unseen_classes_: np.ndarray
     training_data_: dict[str, Any]
     seen_penalty_: float
+    temperature_: float
     scaling_: RowScaling
     class_scaling_: ClassScaling | GroupedScaling
     weights_: np.ndarray
@@ -144,15 +146,48 @@ class ZeroShotClassifier(
                 setattr(self, name, np.ascontiguousarray(value))
         return self
 
-    def predict(self, X: Any, candidates: Any = None) -> np.ndarray:
+    def predict(self, X: Any, candidates: Any = None, reject: float | None = None) -> np.ndarray:
         """The name of the best candidate for each row.
 
         `candidates`: None for `classes_`, "all", "seen" or "unseen", a list of names, or a class
         table of classes that need not be known before.
+        `reject`: a row whose best candidate has a smaller probability (`predict_proba`) than this
+        gets None, for none of these.
         """
         table = self._candidates(candidates)
-        best = np.concatenate([s.argmax(axis=1) for s in self._score_blocks(X, table)])
-        return table.names[best]
+        if reject is None:
+            best = [s.argmax(axis=1) for s in self._score_blocks(X, table)]
+            return table.names[np.concatenate(best)]
+        check_number(reject, "reject", 0, 1)
+        self._check_probable()
+        best, sure = [], []
+        for scores in self._score_blocks(X, table):
+            best.append(scores.argmax(axis=1))
+            sure.append(probabilities(scores, self._temperature()).max(axis=1))
+        names = table.names[np.concatenate(best)].astype(object)
+        names[np.concatenate(sure) < reject] = None
+        return names
+
+    @guarded(lambda model: model._check_probable())
+    def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
+        """The probability of each candidate, N x C', if it is one of them; columns as they are.
+
+        softmax(scores / T), where `calibrate_seen` learns the temperature T from classes held out
+        of training, so that of the rows it is sure of by 0.8 about 80 % are right.
+        """
+        return probabilities(self.similarities(X, candidates), self._temperature())
+
+    def _check_probable(self) -> None:
+        """An error unless scores can become probabilities."""
+        if self._temperature() is None:
+            raise NotLearnedError(
+                f"scores of {type(self).__name__} become probabilities by classes held out of "
+                "training: call calibrate_seen(X, y) with the training rows first, or use "
+                "'unseen fit --calibrate'"
+            )
+
+    def _temperature(self) -> Any:
+        return vars(self).get("temperature_")
 
     def similarities(self, X: Any, candidates: Any = None) -> np.ndarray:
         """The score of each row with each candidate, always N x C'; columns follow `candidates`."""
@@ -233,19 +268,21 @@ class ZeroShotClassifier(
         return revealed
 
     def calibrate_seen(self, X: Any, y: Any, random_state: int = 0) -> Self:
-        """Learn what seen classes lose where they compete with unseen ones; returns this model.
+        """Learn from seen classes held out; returns this model.
 
-        Trained rows fit the classes they were trained on better than any unseen class, so without
-        this nearly all rows are called seen. X and y are the training data: three copies of the
-        model are trained, each without a fifth of the classes and of the rows of the others, which
-        takes about twice as long as `fit`.
+        `seen_penalty_` is what seen classes lose where they compete with unseen ones: trained rows
+        fit the classes they were trained on better than any unseen class, so without this nearly
+        all rows are called seen. `temperature_` makes probabilities of scores (`predict_proba`).
+        X and y are the training data: three copies of the model are trained, each without a fifth
+        of the classes and of the rows of the others, which takes about twice as long as `fit`.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         seen = self.class_table_.select(self.seen_classes_)
         labels = as_labels(y, X.shape[0])
         seen.rows(labels)
-        self.seen_penalty_ = learn_seen_penalty(self, X, labels, seen, random_state)
+        found = learn_calibration(self, X, labels, seen, random_state)
+        self.seen_penalty_, self.temperature_ = found
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

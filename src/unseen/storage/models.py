@@ -125,4 +125,5 @@ def check_parts(model: Any) -> None:
     if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
         raise InputError("its lists of classes contradict each other")
     check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
+    check_number(vars(model).get("temperature_", 1.0), "its temperature", np.finfo(float).tiny)
     model._check_state()

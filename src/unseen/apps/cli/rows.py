@@ -23,10 +23,13 @@ from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.estimators.explanation import Explanation
 from unseen.estimators.match_explanation import MatchExplanation
 from unseen.files.writing import writing
+from unseen.rows.blocks import array_blocks
 from unseen.storage.models import KIND, tensors
 
 # Columns of a result.
-_RESULT = ("place", "row", "image", "label", "class", "score")
+_RESULT = ("place", "row", "image", "label", "probability", "class", "score")
+# What stands for the class of a row that is rejected.
+_NONE = "none of these"
 # How many lines of a result are shown where it is not written to a file.
 _SHOWN = 20
 
@@ -44,6 +47,15 @@ def predict(
         ),
     ] = "",
     classes: NewClasses = None,
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0,
+            max=1,
+            help=f"Answer '{_NONE}' where the best class has a smaller probability than this.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Name the class of each row, among classes that had no training rows.
@@ -59,15 +71,27 @@ def predict(
     wanted = n_rows if out is not None or json else min(n_rows, _SHOWN)
     with working(f"predicting {n_rows:,} rows"):
         best = model.top_k(rows.X[:wanted], top, among)
+        if reject is not None:
+            beside["probability"] = _best_probability(model, rows.X[:wanted], among)
     known = [column[:wanted].tolist() for column in beside.values()]
     found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
     lines = [
         [row, *cells, *chain.from_iterable(zip(names, scores, strict=True))]
         for row, (names, scores, *cells) in enumerate(found)
     ]
+    if reject is not None:
+        first, p = len(beside) + 1, len(beside)
+        for line in lines:
+            line[first] = line[first] if line[p] >= reject else None if json else _NONE
     places = [f" {k}" for k in range(1, top + 1)] if top > 1 else [""]
     header = ["row", *beside, *(f"{word}{k}" for k in places for word in ("class", "score"))]
     _deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
+
+
+def _best_probability(model: ZeroShotClassifier, X: Any, among: list[Any]) -> np.ndarray:
+    """The probability of the best candidate of each row."""
+    blocks = array_blocks(X)
+    return np.concatenate([model.predict_proba(X[rows], among).max(axis=1) for rows in blocks])
 
 
 def _among(names: list[Any], model: ZeroShotClassifier) -> str:
