@@ -6,6 +6,7 @@ import copy
 import time
 import warnings
 from dataclasses import asdict, dataclass
+from math import sqrt
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +19,7 @@ from unseen.errors import InputError, listed
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
+from unseen.metrics.intervals import Interval, accuracy_draws
 from unseen.pairs.splits import cold_start_splits
 
 
@@ -33,12 +35,35 @@ class ClassResult:
 
 @dataclass(frozen=True)
 class GeneralizedResult:
-    """Per-class accuracies when seen and unseen classes compete, and their harmonic mean."""
+    """Per-class accuracies when seen and unseen classes compete, and their harmonic mean.
+
+    They hold at one factor, the `seen_penalty` that comes off the scores of seen classes: what
+    `calibrate_seen` has learned from training rows, or 0 where it was not called
+    (`is_calibrated`). `ausuc` is the area under the curve over all factors.
+    """
 
     seen: float
     unseen: float
     harmonic_mean: float
     ausuc: float
+    seen_penalty: float
+    is_calibrated: bool
+    seen_interval: Interval
+    unseen_interval: Interval
+    harmonic_interval: Interval
+
+    @property
+    def factor_in_words(self) -> str:
+        """Which factor was used, and how it was learned."""
+        if self.is_calibrated:
+            return (
+                f"Seen classes score {self.seen_penalty:.4g} less, as learned by calibrate_seen "
+                "from training rows; AUSUC is over all such factors."
+            )
+        return (
+            "Nothing comes off the scores of seen classes, as the model was not calibrated: "
+            "calibrate_seen ('unseen fit --calibrate') learns how much. AUSUC is over all factors."
+        )
 
 
 @dataclass(frozen=True)
@@ -47,6 +72,7 @@ class Evaluation:
 
     `mean_average_precision` ranks rows by their scores, as the paper does; the relative one by
     their scores against the other unseen classes, as `rank(..., against="unseen")` does.
+    Intervals hold the middle 95 % of a bootstrap over classes and their rows.
     """
 
     per_class_accuracy: float
@@ -58,6 +84,15 @@ class Evaluation:
     seconds: float
     by_class: tuple[ClassResult, ...]
     generalized: GeneralizedResult | None
+    per_class_interval: Interval
+    per_image_interval: Interval
+
+    @property
+    def beats_chance(self) -> bool:
+        """Whether these classes are named more often than by guessing: the accuracy lies more than
+        two standard errors, which are of the rows alone, above chance."""
+        terms = [c.accuracy * (1 - c.accuracy) / c.rows for c in self.by_class]
+        return self.per_class_accuracy - 2 * sqrt(sum(terms)) / len(terms) > self.chance
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -89,6 +124,7 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     accuracy = metrics.accuracies_by_class(y, predicted)
     precision = metrics.average_precision_by_class(y, scores, names)
     relative = metrics.mean_average_precision(y, relative_scores(scores), names)
+    draws = accuracy_draws(y, predicted)
     return Evaluation(
         per_class_accuracy=metrics.per_class_accuracy(y, predicted),
         per_image_accuracy=metrics.per_image_accuracy(y, predicted),
@@ -102,6 +138,8 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
             for n in names.tolist()
         ),
         generalized=_generalized(model, data),
+        per_class_interval=Interval.of(draws.per_class),
+        per_image_interval=Interval.of(draws.per_image),
     )
 
 
@@ -149,9 +187,21 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
         )
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
     scores = model.similarities(data.X[rows], table)
-    found = metrics.generalized_accuracy(data.y[rows], table.names[scores.argmax(axis=1)], seen)
-    curve = metrics.seen_unseen_curve(data.y[rows], scores, table.names, seen)
-    return GeneralizedResult(found.seen, found.unseen, found.harmonic_mean, curve.ausuc)
+    y, predicted = data.y[rows], table.names[scores.argmax(axis=1)]
+    found = metrics.generalized_accuracy(y, predicted, seen)
+    curve = metrics.seen_unseen_curve(y, scores, table.names, seen)
+    n_seen, penalty = data.seen_test_rows.size, vars(model).get("seen_penalty_")
+    of_seen = accuracy_draws(y[:n_seen], predicted[:n_seen]).per_class
+    of_unseen = accuracy_draws(y[n_seen:], predicted[n_seen:], random_state=1).per_class
+    return GeneralizedResult(
+        *found,
+        ausuc=curve.ausuc,
+        seen_penalty=penalty or 0.0,
+        is_calibrated=penalty is not None,
+        seen_interval=Interval.of(of_seen),
+        unseen_interval=Interval.of(of_unseen),
+        harmonic_interval=Interval.of(metrics.harmonic_mean(of_seen, of_unseen)),
+    )
 
 
 def _check_seen(seen: np.ndarray, data: ZeroShotDataset) -> None:
