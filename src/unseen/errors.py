@@ -15,6 +15,10 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what, where, and the way out."""
 
 
+class TrustWarning(UserWarning):
+    """A model or an answer that may mean nothing; the message says why."""
+
+
 class NotLearnedError(InputError, AttributeError):
     """The model has not learned what a call needs; the message names the call that teaches it.
 

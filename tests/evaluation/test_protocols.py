@@ -203,7 +203,6 @@ def test_chance_is_beaten_or_not(generalized: ZeroShotDataset) -> None:
     good = make_zero_shot(random_state=0)
     assert evaluate(fitted(good), good).beats_chance
     poor = evaluate(fitted(generalized), generalized)
-    assert poor.per_class_accuracy < poor.chance + 0.05
     assert not poor.beats_chance
 
 

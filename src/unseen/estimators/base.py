@@ -14,9 +14,11 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
-from unseen.errors import InputError, NotLearnedError
+from unseen.errors import InputError, NotLearnedError, TrustWarning
 from unseen.estimators.calibration import learn_calibration, probabilities
 from unseen.estimators.candidates import candidates_of, check_scored
+from unseen.estimators.doubts import ORDINARY, doubts_of_scores, doubts_of_training, n_tied
+from unseen.estimators.linear_explanation import explain_linear
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import array_blocks
@@ -120,6 +122,8 @@ class ZeroShotClassifier(
             ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
         )
         table.rows(labels)
+        for doubt in [ORDINARY] * one_hot + [*doubts_of_training(X, table, seen)]:
+            warnings.warn(doubt, TrustWarning, stacklevel=2)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
         self._trained_on = TrainedOn(given, y, X.dtype, table)
@@ -154,18 +158,21 @@ class ZeroShotClassifier(
         `reject`: a row whose best candidate has a smaller probability (`predict_proba`) than this
         gets None, for none of these.
         """
-        table = self._candidates(candidates)
-        if reject is None:
-            best = [s.argmax(axis=1) for s in self._score_blocks(X, table)]
-            return table.names[np.concatenate(best)]
-        check_number(reject, "reject", 0, 1)
-        self._check_probable()
-        best, sure = [], []
+        table, best, sure, tied = self._candidates(candidates), [], [], 0
+        if reject is not None:
+            check_number(reject, "reject", 0, 1)
+            self._check_probable()
         for scores in self._score_blocks(X, table):
             best.append(scores.argmax(axis=1))
-            sure.append(probabilities(scores, self._temperature()).max(axis=1))
-        names = table.names[np.concatenate(best)].astype(object)
-        names[np.concatenate(sure) < reject] = None
+            tied += n_tied(scores)
+            if reject is not None:
+                sure.append(probabilities(scores, self._temperature()).max(axis=1))
+        names = table.names[np.concatenate(best)]
+        for doubt in doubts_of_scores(tied, names.size):
+            warnings.warn(doubt, TrustWarning, stacklevel=2)
+        if reject is not None:
+            names = names.astype(object)
+            names[np.concatenate(sure) < reject] = None
         return names
 
     @guarded(lambda model: model._check_probable())
@@ -253,6 +260,26 @@ class ZeroShotClassifier(
         table = self._candidates(candidates)
         check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
+
+    def explain(self, x: Any, name: Any = None, top: int = 5) -> Any:
+        """Why the row x is, or is not, of the class `name`: seen classes and attributes.
+
+        Without a name the class is the one that x is predicted to be of. What comes back prints as
+        text, and has `tables()`. A method whose score is no inner product of two codes, and that
+        has no way of its own, gives no reasons.
+        """
+        x = one_row(x)
+        name = self.predict(x)[0] if name is None else name
+        table = self._candidates([name])
+        base = ZeroShotClassifier
+        if type(self)._score is not base._score or type(self)._prepare is not base._prepare:
+            raise InputError(
+                f"{type(self).__name__} gives no reasons: its scores do not come apart into those "
+                "of attributes or of seen classes; GaussianMatch, JLSE and ESZSL are some that do"
+            )
+        row = np.concatenate(list(self._row_blocks(x)))
+        score = float(self.similarities(x, [name])[0, 0])
+        return explain_linear(self, row, table, score, top)
 
     def reveal(self, classes: Any) -> Self:
         """Returns a new model that knows more classes, without training; this one stays as it is.

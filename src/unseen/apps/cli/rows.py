@@ -19,9 +19,7 @@ from unseen.classes import ClassTable
 from unseen.datasets import open_dataset
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import METHODS, ZeroShotClassifier
-from unseen.estimators.explanation import Explanation
-from unseen.estimators.match_explanation import MatchExplanation
+from unseen.estimators import ZeroShotClassifier
 from unseen.files.writing import writing
 from unseen.rows.blocks import array_blocks
 from unseen.storage.models import KIND, tensors
@@ -154,21 +152,13 @@ def explain(
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
     model, (X, labels, *_) = _model_and_rows(model_file, features, classes)
-    reasons = getattr(model, "explain", None)
-    if reasons is None:
-        able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
-        raise InputError(
-            f"{model_file} is of {type(model).__name__}; only {listed(able)} give reasons"
-        )
     if row >= X.shape[0]:
         raise InputError(
             f"--row {row}: {features} has {counted(X.shape[0], 'row')}, counted from 0"
         )
     x = X[row : row + 1]
     named = model.predict(x)[0]
-    found: Explanation | MatchExplanation = reasons(
-        x, _class_name(name, model) if name else named, top
-    )
+    found = model.explain(x, _class_name(name, model) if name else named, top)
     label = {} if labels is None else {"label": labels[row]}
     if json:
         show_json({"row": row, "named": named, **label, **asdict(found)})

@@ -1,0 +1,48 @@
+"""Warnings where a model can be fitted and yet mean nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen import ESZSL, ClassTable, make_zero_shot
+from unseen.errors import TrustWarning
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    return make_zero_shot(8, 3, 10, n_features=12, n_attributes=10, random_state=1)
+
+
+def test_a_fit_without_a_class_table_is_an_ordinary_classifier(data: Any) -> None:
+    with pytest.warns(TrustWarning, match="an ordinary classifier") as caught:
+        ESZSL().fit(*data.training_set())
+    assert caught[0].filename == __file__
+
+
+def test_unseen_classes_that_share_nothing_with_seen_ones(data: Any) -> None:
+    names = data.classes.names
+    with pytest.warns(TrustWarning, match=r"has nothing in common with that of any seen class"):
+        ESZSL().fit(*data.training_set(), classes=ClassTable(names, np.eye(names.size)))
+
+
+def test_classes_of_the_same_description(data: Any) -> None:
+    vectors = data.classes.vectors.copy()
+    vectors[-1] = vectors[0]
+    first, last = data.classes.names[[0, -1]].tolist()
+    with pytest.warns(TrustWarning, match=f"'{first}' and '{last}' have the same description: no"):
+        ESZSL().fit(*data.training_set(), classes=ClassTable(data.classes.names, vectors))
+
+
+def test_rows_that_are_all_the_same_and_scores_that_tie(data: Any) -> None:
+    X, y = data.training_set()
+    with pytest.warns(TrustWarning, match="all training rows are the same"):
+        model = ESZSL().fit(np.ones_like(X), y, classes=data.classes)
+    with pytest.warns(TrustWarning, match="several candidates equally well.*no better than chance"):
+        model.predict(np.ones_like(X))
+
+
+def test_sound_data_bring_no_warning(data: Any) -> None:
+    ESZSL().fit(*data.training_set(), classes=data.classes).predict(data.X)
