@@ -13,11 +13,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import (
+    ORDINARY,
+    as_names,
+    doubts_of_scores,
+    doubts_of_training,
+    n_tied,
+)
 from unseen.errors import InputError, NotLearnedError, TrustWarning
 from unseen.estimators.calibration import learn_calibration, probabilities
 from unseen.estimators.candidates import candidates_of, check_scored
-from unseen.estimators.doubts import ORDINARY, doubts_of_scores, doubts_of_training, n_tied
 from unseen.estimators.linear_explanation import explain_linear
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
@@ -122,7 +127,8 @@ class ZeroShotClassifier(
             ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
         )
         table.rows(labels)
-        for doubt in [ORDINARY] * one_hot + [*doubts_of_training(X, table, seen)]:
+        doubts = doubts_of_training(X, table.names, table.vectors, seen)
+        for doubt in [*[ORDINARY] * one_hot, *doubts]:
             warnings.warn(doubt, TrustWarning, stacklevel=2)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import sqrt
 from statistics import fmean
@@ -15,12 +16,13 @@ import numpy as np
 from unseen import metrics
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
-from unseen.errors import InputError, listed
+from unseen.errors import InputError, counted, listed, require
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
 from unseen.metrics.intervals import Interval, accuracy_draws
 from unseen.pairs.splits import cold_start_splits
+from unseen.support.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ class GeneralizedResult:
         )
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Shown):
     """Results on the unseen classes of a data set; shares between 0 and 1.
 
     `mean_average_precision` ranks rows by their scores, as the paper does; the relative one by
@@ -96,6 +98,30 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def to_frame(self) -> Any:
+        """The classes as a pandas DataFrame, names as index (needs the extra `data`)."""
+        pandas = require("pandas", "data", "a DataFrame")
+        return pandas.DataFrame([asdict(c) for c in self.by_class]).set_index("name")
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        yield "tested on", f"{self.rows:,} rows of {counted(len(self.by_class), 'unseen class')}"
+        yield "per-class accuracy", _within(self.per_class_accuracy, self.per_class_interval)
+        poor = len(self.by_class) > 1 and not self.beats_chance
+        yield "chance", f"{self.chance:.3f}" + (": the model is no better" if poor else "")
+        yield "per-image accuracy", _within(self.per_image_accuracy, self.per_image_interval)
+        yield "retrieval mAP", f"{self.mean_average_precision:.3f}"
+        if (part := self.generalized) is not None:
+            yield "generalised, seen", _within(part.seen, part.seen_interval)
+            yield "generalised, unseen", _within(part.unseen, part.unseen_interval)
+            yield "harmonic mean", _within(part.harmonic_mean, part.harmonic_interval)
+            yield "AUSUC", f"{part.ausuc:.3f}"
+            penalty = f"{part.seen_penalty:.4g}, learned from training rows"
+            yield "off seen scores", penalty if part.is_calibrated else "nothing: not calibrated"
+
+
+def _within(share: float, interval: Interval) -> str:
+    return f"{share:.3f} (95 %: {interval.low:.3f} to {interval.high:.3f})"
 
 
 def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:

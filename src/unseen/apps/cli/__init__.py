@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the data or a file cannot be used, 2 the command was not u
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -103,8 +104,13 @@ def main() -> None:
             warnings.showwarning = _warn
             app(prog_name="unseen")
     except (InputError, MissingExtraError) as error:
+        if "--json" in sys.argv[1:]:  # a program reads JSON, whatever became of the command
+            print(json.dumps({"error": str(error)}))
         sys.stderr.write(f"Error: {error}\n")
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped.\n")
+        sys.exit(130)
     finally:
         try:
             sys.stdout.flush()
