@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import runpy
 import shlex
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from unittest.mock import patch
 from unseen.apps.cli import main
 
 _BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_ROOT = Path(__file__).resolve().parents[1]
 _TIME = re.compile(r"\b\d[\d.,e-]*(?= s\b)")
 _CHANGING = re.compile(r" *(.* )?(seconds|s|MB)( .*)?")
 
@@ -69,6 +71,10 @@ def run(command: str) -> str:
     """What a command prints on standard output; one that fails is an error here."""
     out, err = io.StringIO(), io.StringIO()
     arguments = shlex.split(command, comments=True)
+    if arguments[0] == "python":
+        with redirect_stdout(out):
+            runpy.run_path(str(_ROOT / arguments[1]), run_name="__main__")
+        return out.getvalue()
     with patch.object(sys, "argv", arguments), redirect_stdout(out), redirect_stderr(err):
         try:
             main()

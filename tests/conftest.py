@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 if _BESIDE.is_dir():
     os.environ.setdefault("UNSEEN_DATA", str(_BESIDE))
+
+# Vectors of pictures are not kept in the folder of whoever runs the tests.
+os.environ["UNSEEN_CACHE"] = tempfile.mkdtemp(prefix="unseen-cache-")
+atexit.register(shutil.rmtree, os.environ["UNSEEN_CACHE"], ignore_errors=True)
 
 # A shell that starts the tests in the background lets them, and the processes they start, ignore
 # Ctrl-C; tests of what it does need it back.

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
         load_digits_zero_shot,
         make_zero_shot,
         open_dataset,
+        open_rows,
         read_dataset,
     )
+    from unseen.datasets.embed import embed_folder
     from unseen.errors import InputError
     from unseen.estimators import (
         COSTA,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         GaussianMatch,
         KernelJLSE,
         ZeroShotClassifier,
+        index,
         load,
     )
     from unseen.evaluation import compare, evaluate, tune
@@ -45,12 +48,15 @@ __all__ = [
     "ZeroShotClassifier",
     "ZeroShotDataset",
     "compare",
+    "embed_folder",
     "evaluate",
+    "index",
     "load",
     "load_digits_zero_shot",
     "make_zero_shot",
     "metrics",
     "open_dataset",
+    "open_rows",
     "read_dataset",
     "tune",
 ]
@@ -63,11 +69,12 @@ def _by_name(places: dict[str, str]) -> dict[str, str]:
 _PLACES = _by_name(
     {
         "unseen.classes": "ClassTable",
-        "unseen.datasets": "ZeroShotDataset open_dataset read_dataset load_digits_zero_shot "
-        "make_zero_shot",
+        "unseen.datasets": "ZeroShotDataset open_dataset open_rows read_dataset "
+        "load_digits_zero_shot make_zero_shot",
+        "unseen.datasets.embed": "embed_folder",
         "unseen.errors": "InputError",
         "unseen.estimators": "ZeroShotClassifier GaussianMatch JLSE KernelJLSE ESZSL "
-        "SAE COSTA load",
+        "SAE COSTA load index",
         "unseen.evaluation": "compare evaluate tune",
         "unseen.metrics": "metrics",
     }

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import importlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from types import ModuleType
 from unicodedata import normalize
+
+# A name longer than this is no slip of the pen, and comparing with so many takes a moment.
+_MOST_LETTERS = 200
+_MOST_COMPARED = 2000
 
 
 class InputError(ValueError):
@@ -19,8 +25,8 @@ class TrustWarning(UserWarning):
     """A model or an answer that may mean nothing; the message says why."""
 
 
-class NotLearnedError(InputError, AttributeError):
-    """The model has not learned what a call needs; the message names the call that teaches it.
+class UnableError(InputError, AttributeError):
+    """The model cannot answer such a call, or not yet; the message says why, and the way out.
 
     Also an AttributeError, so that `hasattr` tells whether the call can be made.
     """
@@ -55,7 +61,9 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def nearest(name: object, known: Iterable[object]) -> str:
     """A hint naming the closest known spelling of `name`, or an empty string."""
-    spellings = {str(k).casefold(): str(k) for k in known}
+    if len(str(name)) > _MOST_LETTERS:
+        return ""
+    spellings = _likely(str(name).casefold(), {str(k).casefold(): str(k) for k in known})
     close = difflib.get_close_matches(str(name).casefold(), list(spellings), n=1, cutoff=0.6)
     if not close:
         return ""
@@ -64,6 +72,22 @@ def nearest(name: object, known: Iterable[object]) -> str:
     is_form = same_letters and str(name) != spelled
     form = ", in another form of Unicode: bring both to NFC" if is_form else ""
     return f"; nearest name: {spelled!r}{form}"
+
+
+def _likely(name: str, spellings: dict[str, str]) -> dict[str, str]:
+    """The spellings worth a closer look: of very many those that begin and end most alike."""
+    if len(spellings) <= _MOST_COMPARED:
+        return spellings
+
+    def alike(key: str) -> int:
+        return _in_common(key, name) + _in_common(reversed(key), reversed(name))
+
+    return {key: spellings[key] for key in heapq.nlargest(_MOST_COMPARED, spellings, alike)}
+
+
+def _in_common(one: Iterable[str], other: Iterable[str]) -> int:
+    """How many letters two words begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def counted(number: int, what: str) -> str:
@@ -75,5 +99,9 @@ def counted(number: int, what: str) -> str:
 def listed(names: Iterable[object], most: int = 5) -> str:
     """Names for a message: the first few, quoted, and how many more."""
     names = list(names)
-    shown = ", ".join(repr(str(n)) for n in names[:most])
+    shown = ", ".join(_quoted(str(n)) for n in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _quoted(name: str) -> str:
+    return repr(name if len(name) <= _MOST_LETTERS else f"{name[:_MOST_LETTERS]}...")

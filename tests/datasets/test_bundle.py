@@ -143,7 +143,7 @@ SHIFTED = np.roll(LABELS - 1, 1)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"features": None}, "has no features: looked for 'features', 'X', found 'labels'"),
+        ({"features": None}, "has no features: looked for 'features', 'X', found 'attr"),
         ({"features": X[0]}, r"must be a table of rows and columns, not of shape \(7,\)"),
         ({"features": X[:29]}, "29 rows of features but 30 labels"),
         ({"features": np.where(X > 2, np.nan, X)}, "the features are NaN or infinite in row"),
@@ -176,7 +176,6 @@ SHIFTED = np.roll(LABELS - 1, 1)
         ({"files": np.arange(N_ROWS)}, "files must be a list of 30 strings, not 30 int64"),
         ({"classes": np.array(ANIMALS, dtype=object)}, r"holds Python objects \(pickle\), which"),
         ({"files": np.array(paths(), dtype=object)}, r"holds Python objects \(pickle\), which are"),
-        ({"notes": np.array([{}])}, r"holds Python objects \(pickle\), which are not loaded"),
     ],
 )  # fmt: skip
 def test_damage_is_one_sentence_that_names_the_file(tmp_path, changes, message):

@@ -135,7 +135,7 @@ def test_one_npz_file_is_a_data_set(tmp_path):
     assert data.name == "zoo"
     assert data.test_rows.tolist() == [1, 2]
     assert data.image_paths is not None
-    assert data.image_paths.tolist() == paths
+    assert data.image_paths.tolist() == [str(tmp_path / name) for name in paths]
     assert data.classes.attributes == tuple(ATTRIBUTES)
 
 

@@ -133,8 +133,9 @@ def test_mathematics_is_drawn_as_tex_would() -> None:
 
 
 @pytest.mark.slow
-def test_the_tutorial_prints_what_it_shows() -> None:
-    shown = text_of(ROOT / "docs" / "own-data.md")
+@pytest.mark.parametrize("name", ["own-data", "pictures"])
+def test_the_tutorial_prints_what_it_shows(name: str) -> None:
+    shown = text_of(ROOT / "docs" / f"{name}.md")
     assert_shows(refreshed(shown), shown)
 
 

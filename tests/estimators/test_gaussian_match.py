@@ -343,3 +343,29 @@ def test_a_description_that_says_nothing_is_named(problem: Problem) -> None:
     table = ClassTable.beside({name: ClassTable(range(10), part) for name, part in parts.items()})
     with pytest.raises(InputError, match=r"'flat'.*leave it out"):
         GaussianMatch().fit(problem.X, problem.y, classes=table)
+
+
+@pytest.mark.parametrize("n_seen", [4, 5, 30])
+def test_few_seen_classes_keep_their_rows(n_seen: int) -> None:
+    """What unseen classes get in addition does not swallow the rows that were trained on."""
+    data = make_zero_shot(
+        n_seen=n_seen, n_unseen=4, rows_per_class=20, n_features=40, n_attributes=12, random_state=3
+    )
+    X, y = data.training_set()
+    model = GaussianMatch().fit(X, y, classes=data.classes)
+    assert model.score(X, y, "all") > 0.7
+    assert model.posterior_.gain >= 0
+
+
+def test_the_gain_is_at_most_half_the_way_to_the_next_class(problem: Problem) -> None:
+    """Class by class: what its rows score with its own mean, with its mean as the others predict
+    it, and with the nearest of the other classes, predicted."""
+    posterior = problem.model(tails=None).posterior_
+    means, _ = left_out(posterior)
+    loss, margin = [], []
+    for c, (own, n) in enumerate(zip(posterior.means, posterior.counts, strict=True)):
+        known = 0.5 * own.size / n
+        loss.append(0.5 * np.maximum((own - means[c]) ** 2 - 1 / n, 0).sum() - known)
+        margin.append(min(0.5 * ((own - m) ** 2).sum() for m in np.delete(means, c, 0)) - known)
+    expected = min(np.mean(loss), np.mean(margin) / 2)
+    assert posterior.gain == pytest.approx(expected)

@@ -188,9 +188,9 @@ def test_numpy_files_under_the_wrong_name(tmp_path):
     with pytest.raises(InputError, match=r"Python objects \(pickle\), which are not loaded"):
         reading.read_npy(tmp_path / "b.npy")
     with pytest.raises(InputError, match=r"holds one array; rename it to .npy"):
-        reading.read_npz(tmp_path / "c.npz")
+        reading.read_npz(tmp_path / "c.npz", ["x"])
     with pytest.raises(InputError, match=r"holds more than arrays: 'readme.txt'"):
-        reading.read_npz(tmp_path / "d.npz")
+        reading.read_npz(tmp_path / "d.npz", ["readme.txt"])
 
 
 def test_a_pickle_is_never_run(tmp_path):
@@ -200,9 +200,10 @@ def test_a_pickle_is_never_run(tmp_path):
 
     np.savez(tmp_path / "a.npz", names=np.array([Bomb()]), vectors=np.eye(1))
     (tmp_path / "b.npy").write_bytes(pickle.dumps(Bomb()))
-    for read, name in ((reading.read_npz, "a.npz"), (reading.read_npy, "b.npy")):
-        with pytest.raises(InputError, match=name):
-            read(tmp_path / name)
+    with pytest.raises(InputError, match=r"a.npz holds Python objects"):
+        reading.read_npz(tmp_path / "a.npz", ["names"])
+    with pytest.raises(InputError, match=r"b.npy is not a .npy file"):
+        reading.read_npy(tmp_path / "b.npy")
     assert not (tmp_path / "boom").exists()
 
 

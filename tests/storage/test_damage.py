@@ -289,6 +289,49 @@ def test_an_unchanged_forgery_is_read(saved: Saved) -> None:
     assert not is_refused(saved, forged(parts(saved.raw)), "unchanged")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("feature_names_in_", 3, "names of its feature columns make no sense"),
+        ("feature_names_in_", {"names": ["a", "b"]}, "names of its feature columns"),
+        ("feature_names_in_", {"names": ["a"] * 6}, "names of its feature columns"),
+        ("feature_names_in_", {"list": [1, 2, 3, 4, 5, 6]}, "names of its feature columns"),
+        ("training_data_", {"dict": {"rows": -1}}, "its training data makes no sense"),
+        ("training_data_", {"dict": {"rows": 5, "columns": "x"}}, "its training data makes"),
+        ("training_data_", {"dict": {"files": 3}}, "its training data makes no sense"),
+        ("training_data_", {"dict": {"name": {"list": [1]}}}, "its training data makes"),
+        ("classes_", {"names": ["class 5", "class 5"]}, "its lists of classes contradict"),
+        ("seen_classes_", {"names": ["class 0", "class 1", "class 1"]}, "lists of classes"),
+    ],
+)
+def test_state_that_makes_no_sense_is_refused(
+    saved: Saved, name: str, value: Any, message: str
+) -> None:
+    found = parts(saved.raw)
+    found.manifest["state"][name] = value
+    with pytest.raises(InputError, match=message):
+        loads(forged(found))
+
+
+def test_empty_arrays_do_not_vouch_for_a_width(saved: Saved) -> None:
+    """A model of so many columns would take gigabytes to check."""
+    found = parts(saved.raw)
+    found.manifest["state"]["n_features_in_"] = 10**6
+    found.arrays["array99"] = np.empty((10**6, 0))
+    with pytest.raises(InputError, match="no array in it fits the number of feature columns"):
+        loads(forged(found))
+    found.arrays["array99"] = np.empty((10**9, 0))
+    with pytest.raises(InputError, match="an array without numbers has an endless shape"):
+        loads(forged(found))
+    content = json.loads(header_text(saved.raw))
+    end = max(entry["data_offsets"][1] for k, entry in content.items() if k != "__metadata__")
+    content["array99"] = {"dtype": "F64", "shape": [10**20, 0], "data_offsets": [end, end]}
+    text = json.dumps(content).encode()
+    body = saved.raw[8 + struct.unpack("<Q", saved.raw[:8])[0] :]
+    with pytest.raises(InputError, match="not a model file of unseen, or it is damaged"):
+        loads(struct.pack("<Q", len(text)) + text + body)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_none_are_refused(saved: Saved, value: float) -> None:
     found = parts(saved.raw)

@@ -83,12 +83,15 @@ def test_two_rows_worked_by_hand() -> None:
     np.testing.assert_allclose(alone.weights, [[1]], atol=1e-6)
 
 
-def losses() -> dict[str, Callable[[np.ndarray], tuple[float, np.ndarray]]]:
+ALL = slice(None)
+
+
+def losses() -> dict[str, Callable[..., tuple[float, np.ndarray]]]:
     labels = problem(12, 3)[1]
     targets = np.eye(4)[labels]
     return {
-        "multinomial": lambda scores: multinomial_loss(scores, labels),
-        "binary": lambda scores: binary_loss(scores, targets),
+        "multinomial": lambda scores, rows=ALL: multinomial_loss(scores, labels[rows]),
+        "binary": lambda scores, rows=ALL: binary_loss(scores, targets[rows]),
     }
 
 

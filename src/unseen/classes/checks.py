@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.errors import InputError, counted, listed
+from unseen.errors import InputError, listed
+from unseen.support.text import checked_words
+from unseen.support.text import words as as_words
 
 
 def as_names(names: Any, what: str) -> np.ndarray:
     """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(f"{what} must be a list, not {names!r}")
+    check_unmasked(names, what)
     array: Any = names
     if not isinstance(names, np.ndarray) or names.dtype.kind in "OT":
         array = _uniform(list(names), what)
+    elif names.dtype.kind == "U":
+        array = checked_words(names, what)
     if array.ndim != 1:
         raise InputError(f"{what} must be a flat list, not of {array.ndim} dimensions")
     if array.dtype.kind not in "Ubiuf":
@@ -36,6 +41,8 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
             raise InputError(f"{what} must be strings or numbers, not {odd!r}")
         word = names[words.index(True)]
         raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
+    if words and all(words):
+        return as_words(names, what)
     try:
         array = np.asarray(names)
     except ValueError as error:
@@ -46,11 +53,20 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
     return array
 
 
+def check_unmasked(array: Any, what: str) -> None:
+    """An error if some cells of an array are masked: numpy would use what is behind the mask."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise InputError(
+            f"{what}: {np.ma.count_masked(array):,} cells are masked; fill or drop them first"
+        )
+
+
 # -- vectors --------------------------------------------------------------------------------------
 
 
 def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
     """The vectors of a class table as C x d_s floats, copied."""
+    check_unmasked(vectors, "the class table")
     try:
         array = np.array(vectors, order="C")
     except ValueError as error:
@@ -188,58 +204,3 @@ def as_groups(groups: Iterable[Any] | None, width: int) -> tuple[Group, ...] | N
             f"groups must cover the {width} columns one after another, without gaps: {list(found)}"
         )
     return found
-
-
-# -- doubts: where a model can be fitted or used and yet mean nothing ---------------------------
-
-ORDINARY = (
-    "without `classes` each class is described by itself alone, which makes this an ordinary "
-    "classifier of the classes in y; give a class table to recognise classes without rows"
-)
-
-
-def doubts_of_training(
-    X: np.ndarray, names: np.ndarray, vectors: np.ndarray, seen: np.ndarray
-) -> Iterator[str]:
-    """Why nothing can be learned from these rows, or of these classes."""
-    if X.shape[0] > 1 and all(np.ptp(X[:, k]) == 0 for k in range(X.shape[1])):
-        yield "all training rows are the same: no class can be told from another"
-    alike = _same(vectors)
-    if 0 < len(alike) < len(names) - 1:  # all of them the same is an error of its own
-        name, other = (names[k].item() for k in alike[0])
-        more = f", and {counted(len(alike) - 1, 'more pair')}" if len(alike) > 1 else ""
-        yield f"{name!r} and {other!r} have the same description{more}: no row can tell them apart"
-    is_seen = np.isin(names, seen)
-    used = (vectors[is_seen] != 0).any(axis=0)
-    strange = names[~is_seen & ~(vectors[:, used] != 0).any(axis=1)].tolist()
-    if strange:
-        yield (
-            f"the description of {listed(strange)} has nothing in common with that of any seen "
-            "class (no column in which both are other than zero): what is said of "
-            f"{'it' if len(strange) == 1 else 'them'} is guessed"
-        )
-
-
-def doubts_of_scores(n_tied: int, n_rows: int) -> Iterator[str]:
-    """That most rows fit several candidates equally well."""
-    if 2 * n_tied > n_rows:
-        yield (
-            f"{n_tied:,} of {counted(n_rows, 'row')} fit several candidates equally well; of these "
-            "the first is named, which is no better than chance"
-        )
-
-
-def n_tied(scores: np.ndarray) -> int:
-    """The rows whose best score several candidates have."""
-    return int(np.sum((scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1))
-
-
-def _same(vectors: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs of classes with equal vectors: each with the first that has it."""
-    first: dict[bytes, int] = {}
-    pairs = []
-    for k, vector in enumerate(vectors + 0.0):  # -0.0 is 0.0
-        known = first.setdefault(vector.tobytes(), k)
-        if known != k:
-            pairs.append((known, k))
-    return pairs

@@ -38,13 +38,14 @@ def read_given(path: Path, key: str | None = None) -> Given:
 
 
 def _read_columns(path: Path, key: str | None) -> Given:
-    table = read_table(path, text_columns(path), first_is_text=True, gaps=True)
+    table = read_table(path, text_columns(path), first_is_text=True, prose=True)
     (_, names), *texts = table.text.items()
     return Given(names, table.columns, table.numbers, dict(texts))
 
 
 def _read_npz(path: Path, key: str | None) -> Given:
-    arrays = reading.read_npz(path)
+    wanted = ["names", "class_names", key or "vectors", "attributes"]
+    arrays = reading.read_npz(path, wanted)
     names = reading.pick(arrays, ("names", "class_names"), path, "class names")
     vectors = reading.pick(arrays, (key or "vectors",), path, "class vectors")
     return of_arrays(names, vectors, arrays.get("attributes"))
@@ -108,7 +109,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _cells(column: Any) -> np.ndarray:
-    return np.array([c.strip() if isinstance(c, str) else "" for c in column], dtype=str)
+    return np.array([c.strip() if isinstance(c, str) else "" for c in column], dtype=object)
 
 
 def of_texts(names: Any, texts: Any) -> Given:
@@ -121,7 +122,7 @@ def of_texts(names: Any, texts: Any) -> Given:
         if not isinstance(text, str):
             kind = type(text).__name__
             raise InputError(f"class {str(name)!r} is described by a {kind}, others by a text")
-    cells = np.array([text.strip() for text in texts], dtype=str)
+    cells = np.array([text.strip() for text in texts], dtype=object)
     return Given(names, (), np.empty((names.size, 0)), {TEXT: cells})
 
 
@@ -154,7 +155,7 @@ def of_mapping(classes: Mapping[Any, Any], recipe: Recipe | None = None) -> Give
         for name, cell in zip(names.tolist(), cells[column], strict=True):
             if cell is not None and not isinstance(cell, str):
                 raise InputError(f"class {name!r} has {cell!r} in column {column!r} of text")
-    texts = {c: np.array([(x or "").strip() for x in cells[c]], dtype=str) for c in words}
+    texts = {c: np.array([(x or "").strip() for x in cells[c]], dtype=object) for c in words}
     numbers = [c for c in columns if c not in words]
     rows = [[cells[c][k] for c in numbers] for k in range(names.size)]
     values = np.array(rows, dtype=np.float64).reshape(names.size, len(numbers))

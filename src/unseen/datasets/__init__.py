@@ -19,6 +19,7 @@ from unseen.datasets.embedded import (
 from unseen.datasets.folder import examine, read_dataset
 from unseen.datasets.row_files import read_rows
 from unseen.datasets.shapes import make_shapes, shape_splits
+from unseen.datasets.stores import is_store, open_rows
 from unseen.errors import InputError, listed
 
 

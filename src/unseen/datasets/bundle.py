@@ -14,6 +14,7 @@ from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError, listed, naming
 from unseen.files import reading
+from unseen.support.text import checked_words
 
 _TABLES = ("attributes_continuous", "attributes_binary")
 _UNSEEN = "unseen_"
@@ -47,8 +48,8 @@ def read_bundle(data: Published) -> ZeroShotDataset:
     if there is one, else the binary one. Classes are numbered from 0.
     """
     path, labels = data.features, data.rows.labels
-    others = reading.array_names(path) - {"features"}
-    arrays = reading.read_npz(path, list(others))
+    splits = [name for name in reading.array_names(path) if name.startswith(_UNSEEN)]
+    arrays = reading.read_npz(path, [*_TABLES, "classes", "predicates", "files", *splits])
     with naming(path):
         table = _table(arrays, data)
         y = label_names(labels, table.names, path, first=0)
@@ -66,7 +67,7 @@ def _strings(arrays: dict[str, np.ndarray], name: str, size: int) -> Any:
     if strings is not None and (strings.shape != (size,) or strings.dtype.kind != "U"):
         shape = "x".join(map(str, strings.shape))
         raise InputError(f"{name} must be a list of {size:,} strings, not {shape} {strings.dtype}")
-    return strings
+    return strings if strings is None else checked_words(strings, name)
 
 
 def _table(arrays: dict[str, np.ndarray], data: Published) -> ClassTable:

@@ -13,6 +13,7 @@ import numpy as np
 from unseen.datasets.feature_file import FeatureRows, whole_numbers
 from unseen.errors import InputError, naming, nearest
 from unseen.files import reading
+from unseen.support.text import words
 
 
 def canonical(name: str) -> str:
@@ -72,7 +73,7 @@ def read_numbered(path: Path) -> np.ndarray:
     if sorted(found) != list(range(1, len(found) + 1)):
         gap = next(n for n in range(1, len(found) + 1) if n not in found)
         raise InputError(f"{path}: the numbers must run from 1 to {len(found)}, {gap} is missing")
-    return np.array([found[n] for n in sorted(found)], dtype=str)
+    return words((found[n] for n in sorted(found)), str(path))
 
 
 def read_names(path: Path, table: Spellings, notes: list[str]) -> np.ndarray:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
+from unseen.rows.store import RowStore, chosen_rows
 from unseen.support.shown import Shown
 
 _NO_ROWS = np.empty(0, dtype=np.intp)
@@ -28,17 +29,18 @@ class Split(NamedTuple):
 class ZeroShotDataset(Shown):
     """Rows X (N x d_t) with labels y, a class table, and which classes are kept as unseen.
 
-    Rows of unseen classes are for testing only. `test_rows` are rows of seen classes that are kept
-    out of training too, for the generalised setting. `images` (N x height x width, grey, or
-    with a last axis of three colours) or `image_paths` belong to the rows and are for display only.
-    `feature_names` names the columns of X, if its file does. `notes` says where the data come from
-    and what was noticed while reading them. `splits` are the splits that come with the data,
-    `split` is the name of the one in use or empty. `sources` maps each file that was read, by its
-    path inside the folder, to its SHA-256.
+    X is an array or a `RowStore`. Rows of unseen classes are for testing only. `test_rows` are rows
+    of seen classes that are kept out of training too, for the generalised setting. `images` (N x
+    height x width, grey, or with a last axis of three colours) or `image_paths` belong to the rows
+    and are for display only. `feature_names` names the columns of X, if its file does. `notes` says
+    where the data come from and what was noticed while reading them. `splits` are the splits that
+    come with the data, `split` is the name of the one in use or empty. `sources` maps each file
+    that was read, by its path inside the folder, to its SHA-256. `encoder` says what made the rows
+    of pictures, if 'unseen embed' did; models remember it.
     """
 
     name: str
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     classes: ClassTable
     unseen: np.ndarray
@@ -50,9 +52,12 @@ class ZeroShotDataset(Shown):
     splits: Mapping[str, Split] = field(default_factory=dict)
     split: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    encoder: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        X, labels = np.asanyarray(self.X), as_names(self.y, "labels")
+        check_unmasked(self.X, "the features")
+        X: Any = self.X if isinstance(self.X, RowStore) else np.asanyarray(self.X)
+        labels = as_names(self.y, "labels")
         unseen = np.unique(as_names(self.unseen, "unseen classes"))
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", labels)
@@ -141,15 +146,16 @@ class ZeroShotDataset(Shown):
         X = in_order(self.X, self.feature_names, names, f"data set {self.name!r}")
         return self if X is self.X else replace(self, X=X, feature_names=names)
 
-    def training_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and labels to train on; consecutive rows of a memory-mapped file are not copied."""
+    def training_set(self) -> tuple[Any, np.ndarray]:
+        """Rows and labels to train on; rows of a `RowStore` are not read yet, and consecutive
+        ones of a memory-mapped file not copied."""
         rows = self.train_rows
         follow = rows.size > 0 and rows[-1] - rows[0] + 1 == rows.size
         if follow and isinstance(self.X, np.memmap):
             return self.X[rows[0] : rows[-1] + 1], self.y[rows]
-        return self.X[rows], self.y[rows]
+        return chosen_rows(self.X, rows), self.y[rows]
 
-    def unseen_set(self) -> tuple[np.ndarray, np.ndarray]:
+    def unseen_set(self) -> tuple[Any, np.ndarray]:
         """Rows and labels of the unseen classes, to test on."""
         rows = self.unseen_rows
         if rows.size == 0:
@@ -157,7 +163,7 @@ class ZeroShotDataset(Shown):
                 f"data set {self.name!r} has no rows of unseen classes to test on; list classes to "
                 "keep out of training in unseen.txt, one per line"
             )
-        return self.X[rows], self.y[rows]
+        return chosen_rows(self.X, rows), self.y[rows]
 
     def facts(self) -> dict[str, int]:
         """The numbers of the paper's data-set table, and a few more."""
@@ -175,8 +181,8 @@ class ZeroShotDataset(Shown):
 
 
 def in_order(
-    X: np.ndarray, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: Any
-) -> np.ndarray:
+    X: Any, names: tuple[str, ...] | None, wanted: tuple[str, ...] | None, where: Any
+) -> Any:
     """Columns in the order of training, matched by name if both sides have names."""
     if names is None or wanted is None or names == wanted:
         return X
@@ -187,10 +193,12 @@ def in_order(
             f"{where} has no column {missing[0]!r}, which the model was trained on"
             f"{nearest(missing[0], names)}; columns are matched by name"
         )
+    if isinstance(X, RowStore):
+        return X.with_columns(wanted)
     return np.take(X, [places[name] for name in wanted], axis=1)
 
 
-def check_features(X: np.ndarray) -> None:
+def check_features(X: Any) -> None:
     """An error if X is not a table of numbers; its cells are not read."""
     if X.ndim != 2:
         raise InputError(f"features must be a table of rows and columns, not of shape {X.shape}")
@@ -200,9 +208,10 @@ def check_features(X: np.ndarray) -> None:
         raise InputError(f"features must be numbers, not {X.dtype}")
 
 
-def check_finite(X: np.ndarray, columns: tuple[str, ...] | None = None) -> None:
-    """An error naming the first cell that is NaN or infinite; X is read in blocks."""
-    if X.dtype.kind != "f":
+def check_finite(X: Any, columns: tuple[str, ...] | None = None) -> None:
+    """An error naming the first cell that is NaN or infinite; X is read in blocks,
+    and a store checks them itself when they are used."""
+    if X.dtype.kind != "f" or isinstance(X, RowStore):
         return
     for rows in array_blocks(X):
         finite = np.isfinite(X[rows])

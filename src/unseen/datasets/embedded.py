@@ -31,16 +31,6 @@ def seven_segments() -> ClassTable:
     return ClassTable(DIGITS, np.hstack([on, 1 - on]), attributes)
 
 
-def draw_segments(code: np.ndarray) -> np.ndarray:
-    """A picture (13 x 9, grey from 0 to 1) of a display whose seven segments are lit as given."""
-    picture = np.zeros((13, 9))
-    wide, above, below = slice(2, 7), slice(1, 6), slice(7, 12)
-    places = ((0, wide), (above, 7), (below, 7), (12, wide), (below, 1), (above, 1), (6, wide))
-    for lit, place in zip(code, places, strict=False):
-        picture[place] = 1.0 if lit else 0.12
-    return picture
-
-
 def digit_splits() -> list[tuple[str, str, str]]:
     """All 120 ways to keep three of the ten digits as unseen."""
     return list(combinations(DIGITS, 3))

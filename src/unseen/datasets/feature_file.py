@@ -9,6 +9,7 @@ import numpy as np
 
 from unseen.errors import InputError, listed, naming
 from unseen.files import reading
+from unseen.support.text import words
 
 SUFFIXES = (".npz", ".npy", ".mat")
 FEATURE_ARRAYS, LABEL_ARRAYS = ("features", "X"), ("labels", "y")
@@ -105,7 +106,9 @@ def _read_awa2(path: Path, sources: reading.Sources) -> FeatureRows:
     stem = path.name.removesuffix("features.txt")
     labels = read_numbers(sources.use_path(path.with_name(f"{stem}labels.txt")))
     images = path.with_name(f"{stem}filenames.txt")
-    names = np.array(reading.read_lines(sources.use_path(images))) if images.exists() else None
+    names = None
+    if images.exists():
+        names = words(reading.read_lines(sources.use_path(images)), str(images))
     return FeatureRows(read_matrix(path, labels.size, "labels", np.float32), labels, names)
 
 
@@ -115,14 +118,21 @@ def _read_awa2(path: Path, sources: reading.Sources) -> FeatureRows:
 def whole_numbers(values: Any, what: str, first: int = 1) -> np.ndarray:
     """Label or row numbers counted from `first`, as integers; many files store them as floats."""
     values = np.ravel(np.asarray(values))
-    is_number = values.dtype.kind in "iuf" and np.all(np.isfinite(values))
-    if not is_number or not np.all(values == np.round(values)):
+    if values.dtype.kind not in "iuf" or not is_whole(values):
         raise InputError(f"{what} must be whole numbers counted from {first}")
     if values.size and values.min() < first:
         place = int(values.argmin())
         odd = f"{values[place]:g} at place {place} (counted from 0)"
         raise InputError(f"{what} must be counted from {first}, but there is {odd}")
     return values.astype(np.int64)
+
+
+def is_whole(values: np.ndarray) -> bool:
+    """Whether all numbers are whole and small enough that a float holds them exactly."""
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return False
+    exact = 2**53
+    return bool(np.all((values == np.round(values)) & (values < exact) & (values > -exact)))
 
 
 def read_numbers(path: Path) -> np.ndarray:

@@ -15,8 +15,10 @@ from unseen.classes.given import of_arrays, read_given
 from unseen.classes.learning import learn_recipe
 from unseen.classes.recipe import Given
 from unseen.datasets.dataset import ZeroShotDataset
+from unseen.datasets.encoder_file import ENCODER, read_encoder
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
 from unseen.datasets.layouts import find_layout, is_feature_file, read_layout
+from unseen.datasets.published import below
 from unseen.datasets.row_files import (
     FEATURE_SUFFIXES,
     LABEL_SUFFIXES,
@@ -29,11 +31,14 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.errors import InputError, listed, naming, nearest
+from unseen.datasets.stores import open_rows, store_in
+from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
+from unseen.support.text import words
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
+_OF_CLASSES = ("class_names", "class_vectors", "class_attributes")
 # Rows that show the units of columns, and how much more than is usual one of them may vary.
 _LOOKED_AT = 1000
 _DROWNS = 100.0
@@ -69,6 +74,7 @@ def read_dataset(
     encoder: Any = "tfidf",
     missing: str = "error",
     like: ClassTable | None = None,
+    pictures: str | os.PathLike[str] | None = None,
 ) -> ZeroShotDataset:
     """Read a data set from a folder or a file, or say in one sentence what is wrong.
 
@@ -82,8 +88,10 @@ def read_dataset(
         sets have no texts, and are read in their own way.
     like : a class table with the same columns, such as that of a model; what it has learned is used
         instead.
+    pictures : a further folder whose pictures may be shown; those elsewhere outside of the data are
+        not, as files of strangers must not choose which of yours a report shows.
     """
-    findings = examine(path, encoder=encoder, missing=missing, like=like)
+    findings = examine(path, pictures, encoder=encoder, missing=missing, like=like)
     if findings.dataset is None:
         more = len(findings.wrong) - 1
         hint = f" (and {more} more; 'unseen check {path}' lists them)" if more else ""
@@ -91,21 +99,27 @@ def read_dataset(
     return findings.dataset
 
 
-def examine(path: str | os.PathLike[str], **classes: Any) -> Findings:
+def examine(
+    path: str | os.PathLike[str], pictures: str | os.PathLike[str] | None = None, **classes: Any
+) -> Findings:
     """Read as much of a data set as can be read, and note everything that is wrong with it.
 
-    `classes` says how to read the class table, as for `read_dataset`.
+    `pictures`, and `classes`, which say how to read the class table, are as for `read_dataset`.
     """
     path, findings = existing(path), Findings()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:
         findings.attempt(path, lambda: findings.add(read_layout(path, layout)))
     elif path.is_dir() or path.suffix == ".npz":
-        _Own(path, findings, TableOptions(**classes)).read()
+        _Own(path, findings, TableOptions(**classes), pictures).read()
     else:
         findings.wrong.append(f"{path}: a data set is a folder or a .npz file")
-    if findings.dataset is not None:
-        findings.odd += _oddities(findings.dataset)
+    dataset = findings.dataset
+    if dataset is not None:
+        # The first look at the rows of a store, which may be broken.
+        odd = findings.attempt(path, lambda: _oddities(dataset))
+        findings.odd += odd or []
+        findings.dataset = None if odd is None else dataset
     return findings
 
 
@@ -150,6 +164,16 @@ def _scales(data: ZeroShotDataset) -> list[str]:
     ]
 
 
+def missing_pictures(data: ZeroShotDataset) -> list[str]:
+    """What is to be said of pictures that the data set lists but that are not there."""
+    paths = [] if data.image_paths is None else data.image_paths.tolist()
+    missing = [path for path in paths if path and not os.path.isfile(path)]
+    if not missing:
+        return []
+    are = "is not there" if len(missing) == 1 else "are not there"
+    return [f"{len(missing):,} of {counted(len(paths), 'picture')} {are}: {listed(missing, 3)}"]
+
+
 # -- a user's own data --------------------------------------------------------------------------
 
 
@@ -168,9 +192,13 @@ class _Own:
     has all parts.
     """
 
-    def __init__(self, path: Path, findings: Findings, options: TableOptions) -> None:
+    def __init__(
+        self, path: Path, findings: Findings, options: TableOptions, pictures: Any = None
+    ) -> None:
         self.path, self.findings, self.options = path, findings, options
         self.sources = reading.Sources(path if path.is_dir() else path.parent)
+        further = [] if pictures is None else [existing(pictures)]
+        self.shown = [self.sources.folder, *further]
         self.parts: dict[str, Any] = {}
         self.rows = Rows(np.empty((0, 0)))
         self.labels_by = ""
@@ -183,6 +211,7 @@ class _Own:
                 lambda: self.list_beside("unseen.txt", "unseen", self.unseen),
                 lambda: self.list_beside("test_rows.txt", "test_rows", _row_numbers),
                 lambda: self.list_beside("images.txt", "image_paths", self.images),
+                lambda: self.list_beside(ENCODER, "encoder", read_encoder),
             )
             self.findings.odd += [
                 f"{other.name} is ignored; the list must be called {stem}.txt"
@@ -231,6 +260,8 @@ class _Own:
             found.append(f"unseen classes: {listed(parts['unseen'].tolist())}")
         if np.size(parts.get("test_rows", ())):
             found.append(f"test rows: {parts['test_rows'].size:,} rows kept out of training")
+        if "encoder" in parts:
+            found.append(f"encoder of the pictures: {parts['encoder']['images']['name']}")
         if "image_paths" in parts:
             found.append(f"images: {parts['image_paths'].size:,} paths")
 
@@ -249,16 +280,20 @@ class _Own:
     # -- one file
 
     def archive(self) -> dict[str, Any]:
-        arrays = reading.read_npz(self.sources.use_path(self.path))
-        readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": as_strings}
+        readers = {"unseen": as_strings, "test_rows": np.ravel, "image_paths": self.pictures}
+        names = [*FEATURE_ARRAYS, *LABEL_ARRAYS, *_OF_CLASSES, *readers]
+        arrays = reading.read_npz(self.sources.use_path(self.path), names)
 
         def pick(names: tuple[str, ...], what: str) -> Any:
             return reading.pick(arrays, names, self.path, what)
 
         def classes() -> ClassTable:
-            names = as_strings(pick(("class_names",), "class names"))
-            vectors = pick(("class_vectors",), "class vectors")
-            described = of_arrays(names, vectors, arrays.get("class_attributes"))
+            names, vectors, attributes = _OF_CLASSES
+            described = of_arrays(
+                as_strings(pick((names,), "class names")),
+                pick((vectors,), "class vectors"),
+                arrays.get(attributes),
+            )
             unseen = as_strings(arrays["unseen"]) if "unseen" in arrays else ()
             return self.table(described, unseen)
 
@@ -273,11 +308,17 @@ class _Own:
     # -- a folder
 
     def features(self) -> dict[str, Any]:
+        store = store_in(self.path)
+        if store is not None:  # too large, perhaps, for a checksum
+            opened = open_rows(store)
+            self.rows = Rows(np.empty((0, 0)), opened.labels, columns=opened.columns)
+            found = {"X": opened, "y": opened.labels, "feature_names": opened.columns}
+            return {name: value for name, value in found.items() if value is not None}
         path = self.sources.use_path(part(self.path, "features", FEATURE_SUFFIXES))
         rows = self.rows = read_feature_rows(path)
         found = {"X": rows.X, "y": rows.labels, "feature_names": rows.columns}
         if rows.image_paths is not None:
-            found["image_paths"] = np.array([str(self.path / name) for name in rows.image_paths])
+            found["image_paths"] = self.pictures(rows.image_paths)
         return {name: value for name, value in found.items() if value is not None}
 
     def labels(self) -> dict[str, Any]:
@@ -324,11 +365,24 @@ class _Own:
         """One of the lists beside the data, if it is there."""
         return {part: read(self.sources.use(name))} if self.sources.has(name) else {}
 
+    def pictures(self, names: Any) -> np.ndarray:
+        """The paths of pictures, which must lie in a folder whose pictures may be shown."""
+        folder = self.sources.folder
+        given = np.array([str(folder / name) if name else "" for name in as_strings(names)])
+        inside = [below(shown, given) != "" for shown in self.shown]
+        found = np.where(np.logical_or.reduce(inside), given, "")
+        outside = int((found != given).sum())
+        if outside:
+            text = f"{counted(outside, 'picture')} outside the folder of the data will not be shown"
+            hint = "; if their folder is yours, name it (--pictures FOLDER)"
+            self.findings.odd.append(text + hint)
+        return found
+
     def unseen(self, path: Path) -> np.ndarray:
         return _name_list(path, self.parts.get("classes"))
 
     def images(self, path: Path) -> np.ndarray:
-        return np.array([str(self.path / name) for name in reading.read_lines(path)])
+        return self.pictures(words(reading.read_lines(path), str(path)))
 
 
 def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
@@ -344,7 +398,7 @@ def _name_list(path: Path, table: ClassTable | None) -> np.ndarray:
             raise InputError(f"{path}, line {number}: write one name per line, without commas")
         hint = nearest(name, table.names.tolist())
         raise InputError(f"{path}, line {number}: class {name!r} has no line in the table{hint}")
-    return np.array(list(names.values()), dtype=str)
+    return words(names.values(), str(path))
 
 
 def _row_numbers(path: Path) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from unseen.datasets.att_splits import SplitFile, read_att_splits
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.feature_file import FeatureRows, read_feature_file
 from unseen.files import reading
+from unseen.files.limits import is_below
 
 _PICTURES = ("images", "JPEGImages", "thumbs")
 
@@ -70,13 +71,12 @@ def existing_pictures(folder: Path, paths: np.ndarray | None) -> np.ndarray | No
     """The picture of each row below `folder`, empty where there is none; None if there are none.
 
     Public files hold paths of the machine they were made on, so only what follows the folder of
-    pictures is looked up. A path that leads out of that folder has no picture: a stranger's file
-    must not choose which of the reader's own files a report shows.
+    pictures is looked up. A path that leads out of that folder has no picture.
     """
     roots = [folder / name for name in _PICTURES if (folder / name).is_dir()]
     if paths is None or not roots:
         return None
-    found = np.array([_picture(roots, str(path)) for path in paths], dtype=str)
+    found = below(folder, np.array([_picture(roots, str(path)) for path in paths], dtype=str))
     return found if (found != "").any() else None
 
 
@@ -87,3 +87,16 @@ def _picture(roots: list[Path], path: str) -> str:
         return ""
     places = (os.path.join(root, path) for root in roots)
     return next((place for place in places if os.path.isfile(place)), "")
+
+
+def below(folder: Path, paths: np.ndarray) -> np.ndarray:
+    """Paths that lead, all links followed, to a place inside the folder; empty where they do not:
+    a stranger's file must not choose which of the reader's own files a report shows."""
+    inside = cache(lambda place: is_below(place, folder))
+
+    def is_inside(path: str) -> bool:
+        return inside(path if os.path.islink(path) else os.path.dirname(path) or ".")
+
+    return np.array(
+        [path if path and is_inside(path) else "" for path in paths.tolist()], dtype=str
+    )

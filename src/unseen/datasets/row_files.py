@@ -12,11 +12,12 @@ import numpy as np
 
 from unseen.datasets.bundle import is_bundle
 from unseen.datasets.dataset import check_features, check_finite, in_order
-from unseen.datasets.feature_file import read_arrays
+from unseen.datasets.feature_file import is_whole, read_arrays
 from unseen.datasets.layouts import find_layout, read_layout
 from unseen.errors import InputError, counted, listed, naming
 from unseen.files import reading
 from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES, is_unique, read_table
+from unseen.support.text import checked_words, words
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", *TABLE_SUFFIXES)
@@ -34,7 +35,7 @@ class Rows(NamedTuple):
     unused : names of columns of numbers that the model was not trained on.
     """
 
-    X: np.ndarray
+    X: Any
     labels: np.ndarray | None = None
     image_paths: np.ndarray | None = None
     columns: tuple[str, ...] | None = None
@@ -78,10 +79,19 @@ def read_rows(
     labels = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels is not None:
         rows = rows._replace(labels=read_labels(labels, rows).names)
+    if given.is_dir() and rows.image_paths is None and (given / "images.txt").exists():
+        images = reading.read_lines(given / "images.txt")
+        rows = rows._replace(image_paths=np.array([_shown(given / name) for name in images]))
     for what, found in (("labels", rows.labels), ("image paths", rows.image_paths)):
         if found is not None and found.size != rows.X.shape[0]:
             raise InputError(f"{given}: {rows.X.shape[0]} rows but {found.size} {what}")
     return rows
+
+
+def _shown(path: Path) -> str:
+    """A path as a person would write it, without steps up, where that leads to the same file."""
+    plain = os.path.normpath(path)
+    return plain if os.path.exists(plain) else str(path)
 
 
 # -- one file -----------------------------------------------------------------------------------
@@ -164,7 +174,7 @@ def read_labels(path: Path, rows: Rows) -> Labels:
     """The label of each row, matched by a column that names or numbers rows in both files, else by
     position."""
     if path.suffix == ".txt":
-        return Labels(np.array(reading.read_lines(path)))
+        return Labels(words(reading.read_lines(path), str(path)))
     if path.suffix == ".npy":
         return Labels(as_strings(reading.read_npy(path)))
     table = read_table(path, text=None).text
@@ -235,11 +245,15 @@ def _tells(cells: np.ndarray) -> bool:
 def as_strings(labels: Any) -> np.ndarray:
     """Names from a file, always strings: a text file cannot tell 3 from "3"."""
     labels = np.ravel(np.asarray(labels))
-    if labels.dtype.kind == "f" and np.all(np.isfinite(labels) & (labels == np.round(labels))):
+    if labels.dtype.kind not in "biufUSOM":
+        raise InputError(f"names must be strings or numbers, not {labels.dtype}")
+    if labels.dtype.kind == "f" and is_whole(labels):
         labels = labels.astype(np.int64)
     if labels.dtype.kind == "S":
         try:
-            return np.char.decode(labels, "utf-8")
+            return checked_words(np.char.decode(labels, "utf-8"), "names")
         except UnicodeDecodeError as error:
             raise InputError(f"names are bytes that are not UTF-8 ({error.reason})") from error
-    return reading.mat_strings(labels) if labels.dtype.kind == "O" else labels.astype(str)
+    if labels.dtype.kind == "O":
+        return reading.mat_strings(labels)
+    return checked_words(labels if labels.dtype.kind == "U" else labels.astype(str), "names")

@@ -17,6 +17,7 @@ from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.published import Published, existing_pictures
 from unseen.errors import InputError, listed
 from unseen.files import reading
+from unseen.support.text import words
 
 # The ten unseen scenes of early work (Jayaraman and Grauman, 2014) and of the paper (707 / 10).
 ORIGINAL_UNSEEN = (
@@ -90,7 +91,8 @@ def read_apy(data: Published) -> ZeroShotDataset:
     in the order of the lists, one after another. Rows of apascal_test.txt test seen classes.
     """
     folder = data.folder
-    attributes = np.array(reading.read_lines(data.use("attribute_names.txt")))
+    listing = data.use("attribute_names.txt")
+    attributes = words(reading.read_lines(listing), str(listing))
     parts = [_objects(data.use(name), attributes.size) for name in _PARTS]
     y = np.concatenate([names for names, _ in parts])
     if data.has("class_names.txt"):
@@ -124,7 +126,7 @@ def _objects(path: Path, n_attributes: int) -> tuple[np.ndarray, np.ndarray]:
         values = np.array([line[2 + _BOX :] for line in lines], dtype=np.float64)
     except ValueError as error:
         raise InputError(f"{path} has attributes that are not numbers ({error})") from error
-    return np.array([line[1] for line in lines]), values
+    return words((line[1] for line in lines), str(path)), values
 
 
 # -- both ----------------------------------------------------------------------------------------

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from unseen.support.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from unseen.encoders.images import ImageEncoder
     from unseen.encoders.text import TextEncoder
 
-__all__ = ["TextEncoder"]
+__all__ = ["ImageEncoder", "TextEncoder"]
 
-_PLACES = {"TextEncoder": "unseen.encoders.text"}
+_PLACES = {"ImageEncoder": "unseen.encoders.images", "TextEncoder": "unseen.encoders.text"}
 __getattr__, __dir__ = lazy_names(__name__, _PLACES)

@@ -13,6 +13,7 @@ from unseen.support.registry import class_of, promise
 if TYPE_CHECKING:
     from unseen.estimators.ale import ALE as ALE
     from unseen.estimators.base import ZeroShotClassifier as ZeroShotClassifier
+    from unseen.estimators.clip import CLIPZeroShot as CLIPZeroShot
     from unseen.estimators.conse import ConSE as ConSE
     from unseen.estimators.costa import COSTA as COSTA
     from unseen.estimators.dap import DAP as DAP
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from unseen.estimators.eszsl import ESZSL as ESZSL
     from unseen.estimators.exem import EXEM as EXEM
     from unseen.estimators.feature_vae import FeatureVAE as FeatureVAE
+    from unseen.estimators.gallery import GalleryIndex as GalleryIndex
+    from unseen.estimators.gallery import index as index
+    from unseen.estimators.gallery import open_index as open_index
     from unseen.estimators.gaussian_match import GaussianMatch as GaussianMatch
     from unseen.estimators.gfzsl import GFZSL as GFZSL
     from unseen.estimators.jlse import JLSE as JLSE
@@ -60,9 +64,12 @@ _PLACES = {
     "feature-vae": "feature_vae:FeatureVAE",
     "ensemble": "ensemble:Ensemble",
 }
+# Methods for rows and classes in one space, such as that of CLIP: taken only where they are named.
+_JOINT = {"clip": "clip:CLIPZeroShot"}
 # The base class, and `load` of model files, which from here knows every method.
 _NAMES = {"ZeroShotClassifier": f"{__name__}.base", "load": "unseen.storage.models"}
-for _name, _place in _PLACES.items():
+_NAMES |= dict.fromkeys(["GalleryIndex", "index", "open_index"], f"{__name__}.gallery")
+for _name, _place in (_PLACES | _JOINT).items():
     promise(_name, f"{__name__}.{_place}")
     _module, _, _class = _place.partition(":")
     _NAMES[_class] = f"{__name__}.{_module}"
@@ -92,6 +99,8 @@ def available() -> list[str]:
 
 def method(name: str) -> type[ZeroShotClassifier]:
     """The estimator of a method by the name it has on the command line and in model files."""
+    if name.casefold() in _JOINT:
+        return class_of(name.casefold())  # pyright: ignore[reportReturnType]
     try:
         return METHODS[name.casefold()]
     except KeyError:

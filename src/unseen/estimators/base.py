@@ -5,30 +5,25 @@ from __future__ import annotations
 import copy
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import (
-    ORDINARY,
-    as_names,
-    doubts_of_scores,
-    doubts_of_training,
-    n_tied,
-)
-from unseen.errors import InputError, NotLearnedError, TrustWarning
+from unseen.classes.checks import as_names, check_unmasked
+from unseen.errors import InputError, TrustWarning, UnableError
 from unseen.estimators.calibration import learn_calibration, probabilities
-from unseen.estimators.candidates import candidates_of, check_scored
+from unseen.estimators.candidates import candidates_of, check_scored, doubts_of_scores, n_tied
 from unseen.estimators.linear_explanation import explain_linear
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import array_blocks
-from unseen.rows.blocks import float_types as float_types
+from unseen.rows.blocks import all_the_same, array_blocks, checked_array
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
+from unseen.rows.store import RowStore, store_for
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
 from unseen.support.guarded import guarded
@@ -37,6 +32,12 @@ from unseen.support.parameters import Composite, at_least, check_number, check_v
 # What `fit` has set anew when it begins to learn.
 _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
 _SET_BY_CHECKS |= {"classes_", "seen_classes_", "unseen_classes_"}
+
+_ORDINARY = (
+    "without `classes` each class is described by itself alone, which makes this an ordinary "
+    "classifier of the classes in y; give a class table to recognise classes without rows"
+)
+_SAME = "all training rows are the same: no class can be told from another"
 
 
 class TopK(NamedTuple):
@@ -81,12 +82,18 @@ class ZeroShotClassifier(
     seen_penalty_, temperature_ : what `calibrate_seen` has learned.
     """
 
+    # Whether it learns from rows at all.
+    needs_rows: ClassVar[bool] = True
     # A module that fitting imports and that only an extra installs.
     needs: ClassVar[str] = ""
     # Whether seen classes fit better than unseen ones for no other reason than having been seen.
     needs_calibration: ClassVar[bool] = True
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
+
+    # How `_fit` reads rows that are a `RowStore`: in a few passes over "blocks", in "rounds" that
+    # read them again and again, or from "memory" alone.
+    row_reading: ClassVar[str] = "memory"
 
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -103,19 +110,20 @@ class ZeroShotClassifier(
     bias_: np.ndarray
     _trained_on: TrainedOn | None = None
 
-    def fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from rows of the seen classes.
 
         Parameters
         ----------
-        X : N x d_t rows. An array, a DataFrame, or a memory-mapped array.
-        y : N names of classes.
+        X : N x d_t rows. An array, a DataFrame, a memory-mapped array, or a `RowStore`.
+        y : N names of classes; None for the labels of a `RowStore`.
         classes : the class table (also a mapping or a DataFrame). Classes without rows are the
             unseen ones. Texts are encoded by TF-IDF, learned from those of the seen classes.
             Without a table each class is described by itself alone (one-hot), which makes this an
             ordinary classifier.
         """
-        given, X = X, validate_data(self, X, dtype=float_types(X))
+        y = labels_of(X, y)
+        given, X = X, checked_rows(self, X)
         labels = as_labels(y, X.shape[0])
         seen = np.unique(labels)
         if seen.size < 2:
@@ -127,8 +135,8 @@ class ZeroShotClassifier(
             ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
         )
         table.rows(labels)
-        doubts = doubts_of_training(X, table.names, table.vectors, seen)
-        for doubt in [*[ORDINARY] * one_hot, *doubts]:
+        doubts = [*[_ORDINARY] * one_hot, *[_SAME] * all_the_same(X), *table.doubts(seen)]
+        for doubt in doubts:
             warnings.warn(doubt, TrustWarning, stacklevel=2)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
@@ -149,12 +157,27 @@ class ZeroShotClassifier(
         self._trained_on = None
         rows, columns = X.shape
         self.training_data_ = {"rows": rows, "columns": columns}
-        self._fit(X, labels, table)
+        self._fit(self._readable(X), labels, table)
         # As in a model file: the last bits of a sum depend on the layout of its array.
         for name, value in vars(self).items():
             if name.endswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, np.ascontiguousarray(value))
         return self
+
+    def _readable(self, X: Any) -> Any:
+        """Rows as `_fit` can read them: a store that is read again and again is made fast, and a
+        method that needs all rows at once gets an array."""
+        if not isinstance(X, RowStore) or self.row_reading == "blocks":
+            return X
+        if self.row_reading == "rounds":
+            return X.spooled()
+        try:
+            return X.in_memory()
+        except InputError as error:
+            raise InputError(
+                f"{type(self).__name__} needs all rows in memory: {error}; GaussianMatch, for one, "
+                "reads rows in blocks"
+            ) from error
 
     def predict(self, X: Any, candidates: Any = None, reject: float | None = None) -> np.ndarray:
         """The name of the best candidate for each row.
@@ -193,7 +216,7 @@ class ZeroShotClassifier(
     def _check_probable(self) -> None:
         """An error unless scores can become probabilities."""
         if self._temperature() is None:
-            raise NotLearnedError(
+            raise UnableError(
                 f"scores of {type(self).__name__} become probabilities by classes held out of "
                 "training: call calibrate_seen(X, y) with the training rows first, or use "
                 "'unseen fit --calibrate'"
@@ -217,7 +240,7 @@ class ZeroShotClassifier(
     def top_k(self, X: Any, k: int = 5, candidates: Any = None) -> TopK:
         """The k best candidates of each row with their scores, best first."""
         table = self._candidates(candidates)
-        k = _checked_k(k, table.n_classes, "candidates")
+        k = checked_k(k, table.n_classes, "candidates")
         names, scores = [], []
         for block in self._score_blocks(X, table):
             best = np.argsort(-block, axis=1, kind="stable")[:, :k]
@@ -233,22 +256,7 @@ class ZeroShotClassifier(
         """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
-        table = self._candidates([name])
-        if against is None:
-            scores = self.similarities(X, table)[:, 0]
-        else:
-            rivals = self._candidates(against)
-            others = rivals.names[rivals.names != table.names[0]]
-            if not others.size:
-                raise InputError(
-                    f"no class competes with {str(table.names[0])!r}: give `against` others too, "
-                    "or leave it out"
-                )
-            joint = table.merge(rivals.select(others))
-            scores = relative_scores(self.similarities(X, joint))[:, 0]
-        k = scores.size if k is None else _checked_k(k, scores.size, "rows")
-        best = np.argsort(-scores, kind="stable")[:k]
-        return Ranking(best, scores[best])
+        return self._rank(lambda table: self.similarities(X, table), [name], k, against)
 
     def transform(self, X: Any) -> np.ndarray:
         """The embedding of rows in which they are compared with classes, N x h."""
@@ -258,15 +266,16 @@ class ZeroShotClassifier(
         """The embedding of classes (candidates as in `predict`) in the order of the candidates."""
         return self._class_codes(self._candidates(classes))
 
-    def score(self, X: Any, y: Any, candidates: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def score(self, X: Any, y: Any = None, candidates: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Per-class accuracy: the mean over the classes in y of the share of rows that are right.
 
         This is the field's measure; on balanced classes it equals the plain accuracy.
         """
-        table = self._candidates(candidates)
+        table, y = self._candidates(candidates), labels_of(X, y)
         check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
 
+    @guarded(lambda model: model._check_explains())
     def explain(self, x: Any, name: Any = None, top: int = 5) -> Any:
         """Why the row x is, or is not, of the class `name`: seen classes and attributes.
 
@@ -277,15 +286,19 @@ class ZeroShotClassifier(
         x = one_row(x)
         name = self.predict(x)[0] if name is None else name
         table = self._candidates([name])
-        base = ZeroShotClassifier
-        if type(self)._score is not base._score or type(self)._prepare is not base._prepare:
-            raise InputError(
-                f"{type(self).__name__} gives no reasons: its scores do not come apart into those "
-                "of attributes or of seen classes; GaussianMatch, JLSE and ESZSL are some that do"
-            )
         row = np.concatenate(list(self._row_blocks(x)))
         score = float(self.similarities(x, [name])[0, 0])
         return explain_linear(self, row, table, score, top)
+
+    def _check_explains(self) -> None:
+        """An error unless the score is r'c of `_row_codes` and `_class_codes`."""
+        kind, base = type(self), ZeroShotClassifier
+        parts = ("_prepare", "_score", "_gallery_codes", "_gallery_scores")
+        if any(getattr(kind, part) is not getattr(base, part) for part in parts):
+            raise UnableError(
+                f"{kind.__name__} gives no reasons: its scores do not come apart into those of "
+                "attributes or of seen classes; GaussianMatch, JLSE and ESZSL are some that do"
+            )
 
     def reveal(self, classes: Any) -> Self:
         """Returns a new model that knows more classes, without training; this one stays as it is.
@@ -300,7 +313,7 @@ class ZeroShotClassifier(
         revealed._set_classes(known.merge(known.encode(classes)), self.seen_classes_)
         return revealed
 
-    def calibrate_seen(self, X: Any, y: Any, random_state: int = 0) -> Self:
+    def calibrate_seen(self, X: Any, y: Any = None, random_state: int = 0) -> Self:
         """Learn from seen classes held out; returns this model.
 
         `seen_penalty_` is what seen classes lose where they compete with unseen ones: trained rows
@@ -310,7 +323,8 @@ class ZeroShotClassifier(
         of the classes and of the rows of the others, which takes about twice as long as `fit`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        y = labels_of(X, y)
+        X = checked_rows(self, X, reset=False)
         seen = self.class_table_.select(self.seen_classes_)
         labels = as_labels(y, X.shape[0])
         seen.rows(labels)
@@ -363,8 +377,24 @@ class ZeroShotClassifier(
         return self._class_codes(table)
 
     def _score(self, X: np.ndarray, prepared: Any) -> np.ndarray:
-        codes = self._row_codes(X)
+        return self._gallery_scores(self._gallery_codes(X), prepared)
+
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        """What an index keeps of a block of rows: all that scores need to know of them."""
+        return self._row_codes(X)
+
+    def _gallery_scores(self, codes: np.ndarray, prepared: Any) -> np.ndarray:
+        """The scores of rows, n x C', by what an index keeps of them."""
         return codes @ prepared.T.astype(codes.dtype, copy=False)
+
+    def _gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
+        """Vectors of rows for an approximate search, by what an index keeps of them."""
+        return codes
+
+    def _gallery_queries(self, prepared: Any) -> np.ndarray | None:
+        """Vectors of classes whose inner product with those of rows ranks rows as the score does,
+        or nearly; None if there are none."""
+        return prepared
 
     # -- shared parts ---------------------------------------------------------------------------
 
@@ -389,27 +419,72 @@ class ZeroShotClassifier(
 
     def _row_blocks(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = checked_rows(self, X, reset=False)
         return (np.asarray(X[rows]) for rows in array_blocks(X))
 
+    def _rank(
+        self, similarities: Callable[[ClassTable], np.ndarray], wanted: Any, k: Any, against: Any
+    ) -> Ranking:
+        """`rank` of one class by scores of all rows with a table of candidates."""
+        if against is None:
+            scores = similarities(self._candidates(wanted))[:, 0]
+        else:
+            scores = relative_scores(similarities(self._against(wanted, against)))[:, 0]
+        k = scores.size if k is None else checked_k(k, scores.size, "rows")
+        best = np.argsort(-scores, kind="stable")[:k]
+        return Ranking(best, scores[best])
+
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
-        blocks = self._row_blocks(X)
+        return self._scores_of(self._row_blocks(X), self._score, table)
+
+    def _scores_of(self, blocks: Any, score: Callable[[Any, Any], np.ndarray], table: Any) -> Any:
+        """The scores of blocks of rows, or of what an index keeps of them."""
         prepared = self._prepare(table)
-        penalty, is_seen = vars(self).get("seen_penalty_", 0.0), None
-        if penalty:
-            is_seen = np.isin(table.names, self.seen_classes_)
-            penalty = 0.0 if is_seen.all() or not is_seen.any() else penalty
+        penalties = self._penalties(table)
         for block in blocks:
-            scores = self._score(block, prepared)
-            if penalty:
-                scores[:, is_seen] -= scores.dtype.type(penalty)
+            scores = score(block, prepared)
+            if penalties is not None:
+                scores -= penalties.astype(scores.dtype)
             yield scores
+
+    def _penalties(self, table: ClassTable) -> np.ndarray | None:
+        """What `calibrate_seen` takes off each candidate; None where all or none are seen."""
+        penalty = vars(self).get("seen_penalty_", 0.0)
+        is_seen = np.isin(table.names, self.seen_classes_) if penalty else np.zeros(1, bool)
+        return penalty * is_seen if is_seen.any() and not is_seen.all() else None
+
+    def _against(self, wanted: Any, against: Any) -> ClassTable:
+        """One class first, and then those that compete with it for rows."""
+        table = self._candidates(wanted)
+        rivals = self._candidates(against)
+        others = rivals.names[rivals.names != table.names[0]]
+        if not others.size:
+            raise InputError(
+                f"no class competes with {str(table.names[0])!r}: give `against` others too, "
+                "or leave it out"
+            )
+        return table.merge(rivals.select(others))
+
+
+def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
+    """Rows that are numbers and have the columns of training: an array, or a store as it is."""
+    if isinstance(X, RowStore):
+        return store_for(estimator, X, reset)
+    return checked_array(estimator, X, reset)
+
+
+def labels_of(X: Any, y: Any) -> Any:
+    """The labels given, or those that lie beside the rows of a store."""
+    return X.labels if y is None and isinstance(X, RowStore) else y
 
 
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    if isinstance(y, np.ma.MaskedArray):
+        check_unmasked(y, "y")
+    # As an array the names would lose the character NUL at their end.
+    y = as_names(y, "labels") if _is_words(y) else column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     labels = y if y.dtype.kind in "Ubiuf" else as_names(y, "labels")
@@ -419,7 +494,11 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     return labels
 
 
-def _checked_k(k: int, most: int, what: str) -> int:
+def _is_words(y: Any) -> bool:
+    return isinstance(y, (list, tuple)) and all(isinstance(name, str) for name in y)
+
+
+def checked_k(k: int, most: int, what: str) -> int:
     check_values({"k": [at_least(1)]}, {"k": k})
     if k > most:
         raise InputError(f"k={k} is more than the {most} {what} there are")

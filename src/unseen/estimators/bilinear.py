@@ -40,6 +40,8 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
     n_iter_ : passes over the rows that were made.
     """
 
+    row_reading = "rounds"
+
     penalty: float = parameter(2e-4, POSITIVE, tries=[2e-5, 6e-5, 2e-4, 6e-4, 2e-3])
     _: KW_ONLY
     max_iter: int = parameter(20, at_least(1))

@@ -13,6 +13,7 @@ from unseen.classes import ClassTable
 from unseen.classes.splits import ClassHoldout
 from unseen.errors import InputError
 from unseen.metrics import seen_unseen_curve
+from unseen.rows.store import chosen_rows
 
 FEWEST_CLASSES = 6
 _MOST_ROWS = 20_000
@@ -74,11 +75,11 @@ def _one_choice(
     others, truth = np.unique(labels[held], return_inverse=True)
     candidates = table.select(np.concatenate([names, others]))
     copy: Any = clone(estimator)
-    copy.fit(X[train], labels[train], classes=table.select(names))
-    scores = copy.similarities(X[test], candidates)
+    copy.fit(chosen_rows(X, train), labels[train], classes=table.select(names))
+    scores = copy.similarities(chosen_rows(X, test), candidates)
     best = seen_unseen_curve(labels[test], scores, candidates.names, names).best_factor
     # On their own, as the scores of some methods depend on the other candidates.
-    return best, HeldOut(copy.similarities(X[held], table.select(others)), truth)
+    return best, HeldOut(copy.similarities(chosen_rows(X, held), table.select(others)), truth)
 
 
 def best_temperature(splits: list[HeldOut]) -> float:
@@ -115,5 +116,11 @@ def _loss(held: HeldOut, temperature: float) -> float:
 
 
 def probabilities(scores: np.ndarray, temperature: float) -> np.ndarray:
-    """softmax(scores / T) of each row, in the precision of the scores."""
-    return np.exp(log_softmax(scores / scores.dtype.type(temperature), axis=1))
+    """softmax(scores / T) of each row, in the precision of the scores.
+
+    By the steps of SciPy's `log_softmax`, without what it does for any array: a service asks for
+    single rows.
+    """
+    below = scores - scores.max(axis=1, keepdims=True)
+    below /= scores.dtype.type(temperature)
+    return np.exp(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

@@ -42,6 +42,8 @@ class ConSE(ScaledClassifier):
 
     test_time_parameters = frozenset(("n_top",))
 
+    row_reading = "rounds"
+
     n_top: int = parameter(10, at_least(1), tries=[1, 3, 10, 30, 100])
     penalty: float = parameter(1e-4, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 1e-3])
 

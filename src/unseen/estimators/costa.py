@@ -48,6 +48,7 @@ class COSTA(ScaledClassifier):
     """
 
     test_time_parameters = frozenset(("sharpness",))
+    row_reading = "rounds"
 
     sharpness: float = parameter(2.0, POSITIVE, tries=[1.0, 1.5, 2.0, 3.0, 5.0])
     penalty: float = parameter(3e-5, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 1e-3])

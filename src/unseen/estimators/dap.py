@@ -51,6 +51,8 @@ class DAP(ZeroShotClassifier):
 
     test_time_parameters = frozenset(("prior",))
 
+    row_reading = "rounds"
+
     penalty: float = parameter(1e-4, POSITIVE, tries=[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3])
     _: KW_ONLY
     prior: str = parameter("classes", Choice("classes", "half"))

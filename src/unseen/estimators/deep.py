@@ -48,6 +48,7 @@ class DeepEmbedding(ScaledClassifier):
     history_ : the mean of the objective over the mini-batches of each pass.
     """
 
+    row_reading = "rounds"
     needs: ClassVar[str] = "torch"
 
     n_hidden: int = parameter(256, at_least(1))

@@ -205,6 +205,9 @@ class Ensemble(ZeroShotClassifier):
         parts = zip(self.members_, prepared, factors, strict=True)
         return reduce(np.add, (f * member._score(X, ready) for member, ready, f in parts if f))
 
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        raise InputError("an ensemble has no index: index its members one by one (`members_`)")
+
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         """The codes of all members side by side."""
         return np.hstack([member._row_codes(X) for member in self.members_])

@@ -34,6 +34,8 @@ class ESZSL(ScaledClassifier):
     class_penalty : λ, in units of the trace of S'S.
     """
 
+    row_reading = "blocks"
+
     row_penalty: float = parameter(1e-3, POSITIVE, tries=[1e-4, 3e-4, 1e-3, 3e-3, 1e-2])
     class_penalty: float = parameter(1e-2, POSITIVE, tries=[1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0])
 

@@ -73,6 +73,8 @@ class EXEM(MeanPredictor):
 
     test_time_parameters = frozenset(("standardized",))
 
+    row_reading = "blocks"
+
     n_components: int = parameter(500, at_least(1), tries=[100, 500])
     cost: float = parameter(5.0, POSITIVE, tries=[1.0, 2.0, 5.0, 10.0])
     nu: float = parameter(0.5, Number(Real, 0, 1, closed="right"))
@@ -118,8 +120,8 @@ class EXEM(MeanPredictor):
         exemplars[seen >= 0] = self.exemplars_[seen[seen >= 0]]
         return exemplars / self.spread_ if self.standardized else exemplars
 
-    def _score(self, X: np.ndarray, prepared: np.ndarray) -> np.ndarray:
-        scores = 2 * super()._score(X, prepared)
+    def _gallery_scores(self, codes: np.ndarray, prepared: np.ndarray) -> np.ndarray:
+        scores = 2 * super()._gallery_scores(codes, prepared)
         scores -= np.einsum("ch,ch->c", prepared, prepared).astype(scores.dtype)
         return scores
 

@@ -96,7 +96,7 @@ class FeatureVAE(ScaledClassifier):
     n_hidden: int = parameter(256, at_least(1))
     penalty: float = parameter(3e-4, NOT_NEGATIVE, tries=[1e-4, 3e-4, 1e-3])
     shrinkage: float = parameter(0.5, SHARE, tries=[0.2, 0.5, 0.8])
-    n_draws: int = parameter(200, at_least(2))
+    n_draws: int = parameter(200, at_least(1))
     _: KW_ONLY
     max_iter: int = parameter(30, at_least(1), tries=[15, 30, 60])
     learning_rate: float = parameter(2e-3, POSITIVE)

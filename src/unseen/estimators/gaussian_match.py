@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import as_labels, float_types, one_row
+from unseen.estimators.base import as_labels, checked_rows, labels_of, one_row
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
@@ -79,6 +79,7 @@ class GaussianMatch(MeanPredictor):
     """
 
     needs_calibration: ClassVar[bool] = False
+    row_reading = "blocks"
 
     shrinkage: float | None = parameter(None, SHARE, None, tries=[None, 0.1, 0.3, 0.6, 0.85])
     misfit: float = parameter(0.02, POSITIVE, tries=[0.01, 0.02, 0.05, 0.2])
@@ -103,7 +104,7 @@ class GaussianMatch(MeanPredictor):
             self._solve(moments, table, X.dtype)
         self.moments_ = moments
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
         """Learn from further rows; in the end all is as if all rows had come at once.
 
         The first call needs the class table, or the names of all classes, each of which is then
@@ -117,7 +118,8 @@ class GaussianMatch(MeanPredictor):
                 f"rows of more than {_WIDEST:,} columns were fitted in a basis of their span, "
                 "in which further rows do not lie: fit all rows at once"
             )
-        X = validate_data(self, X, reset=is_first, dtype=float_types(X))
+        y = labels_of(X, y)
+        X = checked_rows(self, X, reset=is_first)
         labels = as_labels(y, X.shape[0])
         if is_first:
             self._check_parameters()
@@ -199,8 +201,19 @@ class GaussianMatch(MeanPredictor):
             kept[key] = self.posterior_.class_terms(S, self._number_if_seen(table))
         return kept[key]
 
-    def _score(self, X: np.ndarray, prepared: ClassTerms) -> np.ndarray:
-        return self.posterior_.scores(self._row_codes(X), prepared)
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.posterior_.gallery_codes(self._row_codes(X))
+
+    def _gallery_scores(self, codes: np.ndarray, prepared: ClassTerms) -> np.ndarray:
+        return self.posterior_.gallery_scores(codes, prepared)
+
+    def _gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
+        return self.posterior_.gallery_vectors(codes)
+
+    def _gallery_queries(self, prepared: ClassTerms) -> np.ndarray | None:
+        if self.posterior_.spread:
+            return None  # squares of codes count then, by class
+        return np.pad(prepared.mean, ((0, 0), (0, 1)), constant_values=1.0)
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         return self.posterior_.codes(self.scaling_(X))

@@ -64,6 +64,8 @@ class GFZSL(MeanPredictor):
     descriptions_ : of the seen classes, C x d_s.
     """
 
+    row_reading = "blocks"
+
     mean_penalty: float = parameter(0.1, POSITIVE, tries=[0.03, 0.1, 0.3])
     variance_penalty: float = parameter(10.0, POSITIVE, tries=[1.0, 10.0, 100.0])
     kernel: str = parameter("rbf", Choice("rbf", "linear"))
@@ -126,12 +128,15 @@ class GFZSL(MeanPredictor):
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         return self._prepare(table).means
 
-    def _score(self, X: np.ndarray, prepared: _Classes) -> np.ndarray:
+    def _gallery_scores(self, codes: np.ndarray, prepared: _Classes) -> np.ndarray:
         means, variances = prepared
         level = means**2 / variances + np.log(variances / self.background_)
-        Z = self._row_codes(X)
-        scores = Z @ (means / variances).T.astype(Z.dtype)
-        scores -= (0.5 * level.sum(axis=1)).astype(Z.dtype)
-        Z *= Z
-        scores -= Z @ (0.5 / variances - 0.5 / self.background_).T.astype(Z.dtype)
+        dtype = codes.dtype
+        scores = codes @ (means / variances).T.astype(dtype)
+        scores -= (0.5 * level.sum(axis=1)).astype(dtype)
+        spread = (0.5 / variances - 0.5 / self.background_).T.astype(dtype)
+        scores -= np.square(codes) @ spread
         return scores
+
+    def _gallery_queries(self, prepared: _Classes) -> None:
+        """Squares of codes count too."""

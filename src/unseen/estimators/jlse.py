@@ -90,6 +90,7 @@ class JLSE(PairMatching):
     _loss = "hinge"
     _link = "saturating"
     test_time_parameters = frozenset(("testing", "decision"))
+    row_reading = "rounds"
     # By what a default is divided and multiplied for the range that `tune` draws from.
     _ranges: ClassVar[Mapping[str, float]] = {
         "source_fit": 4.0,
@@ -183,6 +184,15 @@ class JLSE(PairMatching):
 
     def _score(self, X: np.ndarray, prepared: Candidates) -> np.ndarray:
         return self._scorer.scores(self.latent_.project(X), prepared)
+
+    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
+        return self._scorer.gallery_codes(self.latent_.project(X))
+
+    def _gallery_scores(self, codes: np.ndarray, prepared: Candidates) -> np.ndarray:
+        return self._scorer.gallery_scores(codes, prepared)
+
+    def _gallery_queries(self, prepared: Candidates) -> np.ndarray | None:
+        return self._scorer.gallery_queries(prepared)
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         return self._scorer.embed_rows(self.latent_.project(X))

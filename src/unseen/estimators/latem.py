@@ -81,7 +81,9 @@ class LatEm(BilinearRanking):
 
         return minimise(problem, self._schedule(), start, squares, steps=steps, prune=prune)
 
-    def _score(self, X: np.ndarray, prepared: np.ndarray) -> np.ndarray:
-        codes = self._row_codes(X)
-        by_map = codes.reshape(len(X), self.n_maps_, -1) @ prepared.T.astype(codes.dtype)
+    def _gallery_scores(self, codes: np.ndarray, prepared: np.ndarray) -> np.ndarray:
+        by_map = codes.reshape(len(codes), self.n_maps_, -1) @ prepared.T.astype(codes.dtype)
         return by_map.max(axis=1)
+
+    def _gallery_queries(self, prepared: np.ndarray) -> None:
+        """The largest of several products is none."""

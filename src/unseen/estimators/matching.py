@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import float_types
+from unseen.estimators.base import checked_rows
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.inference import threshold as thresholds
 from unseen.inference.threshold import GOALS, METHODS
@@ -71,7 +71,7 @@ class PairMatching(ResumableClassifier):
 
         Labels are kept as an N x C array of one byte a pair, with weights as floats.
         """
-        given, X = X, validate_data(self, X, dtype=float_types(X))
+        given, X = X, checked_rows(self, X)
         labels = labels_of_pairs(S, given, Y, weights, X.dtype)
         table, named = as_sources(S)
         self._set_classes(table, table.names)
@@ -144,7 +144,7 @@ class PairMatching(ResumableClassifier):
         if cold is None:
             parts = [(signs, self.score_pairs(S, X))]
         else:
-            rows = validate_data(self, X, dtype=float_types(X), reset=False)
+            rows = checked_rows(self, X, reset=False)
             vectors, disjoint = as_sources(S)[0].vectors, self.pairs_["disjoint"]
             splits = cold_start_splits(signs, cold, n_splits, random_state)
             parts = [cold_scores(self, vectors, rows, signs, s, disjoint=disjoint) for s in splits]

@@ -21,7 +21,11 @@ class ResumableClassifier(ZeroShotClassifier):
     _checkpoint_path: str | os.PathLike[str] | None = None
 
     def fit(
-        self, X: Any, y: Any, classes: Any = None, checkpoint: str | os.PathLike[str] | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
 

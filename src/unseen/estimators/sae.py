@@ -42,6 +42,7 @@ class SAE(ScaledClassifier):
     """
 
     test_time_parameters = frozenset(("direction",))
+    row_reading = "blocks"
 
     encoder_weight: float = parameter(1.0, POSITIVE, tries=[0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0])
     _: KW_ONLY

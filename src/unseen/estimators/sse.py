@@ -23,6 +23,7 @@ from unseen.storage.checkpoint import Steps
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import in_threads, tell, threads_for
 from unseen.training.logistic import Function, lbfgs
+from unseen.training.resuming import check_array
 
 _MEMORY = 5  # pairs that L-BFGS keeps
 _COLUMNS, _ROWS = 512, 64  # a tile of V and of X that stays in the cache
@@ -173,6 +174,7 @@ class Margins:
             for name, part in (("w", self.by_weights), ("V", self.by_vectors)):
                 tell(f"round {n_round} of {n_rounds}: {name}")
                 value, found = steps.run(partial(_learn, part, getattr(self, name), n_steps))
+                check_array(found, getattr(self, name).shape)  # perhaps from a checkpoint
                 # Rounding to float32 may undo a step that was small already.
                 if value < history[-1]:
                     setattr(self, name, found)
@@ -181,7 +183,7 @@ class Margins:
 
     def by_weights(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient in w, at the present V."""
-        w = w.astype(self.X.dtype)
+        w = w.reshape(self.w.shape).astype(self.X.dtype)
         loss, slopes = self._loss(excess(self.X, self.V, w))
         value = loss + self._penalty(w, self.V)
         return value, excess_by_weights(self.X, self.V, slopes) + self.lambda_w * w

@@ -56,6 +56,8 @@ class SynC(ScaledClassifier):
 
     test_time_parameters = frozenset(("width",))
 
+    row_reading = "rounds"
+
     width: float = parameter(1.0, POSITIVE, tries=[0.4, 0.7, 1.0, 1.5])
     penalty: float = parameter(1e-2, POSITIVE, tries=[1e-3, 1e-2, 3e-2])
     _: KW_ONLY

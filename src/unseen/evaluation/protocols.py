@@ -22,6 +22,7 @@ from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
 from unseen.metrics.intervals import Interval, accuracy_draws
 from unseen.pairs.splits import cold_start_splits
+from unseen.rows.store import chosen_rows
 from unseen.support.shown import Shown
 
 
@@ -212,7 +213,7 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
             stacklevel=3,
         )
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
-    scores = model.similarities(data.X[rows], table)
+    scores = model.similarities(chosen_rows(data.X, rows), table)
     y, predicted = data.y[rows], table.names[scores.argmax(axis=1)]
     found = metrics.generalized_accuracy(y, predicted, seen)
     curve = metrics.seen_unseen_curve(y, scores, table.names, seen)

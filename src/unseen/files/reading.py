@@ -8,18 +8,20 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen.errors import InputError, listed, require
+from unseen.errors import InputError, MissingExtraError, listed, naming
+from unseen.files import mat5, mat73
+from unseen.files.limits import check_unpacked, is_regular
+from unseen.support.text import words
 
 _LFS_POINTER = b"version https://git-lfs"
 _NPY_MAGIC = b"\x93NUMPY"
-_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -30,6 +32,8 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"{path} is a folder, not a file")
     if not os.path.exists(path):
         raise InputError(f"{path} does not exist")
+    if not is_regular(path):
+        raise InputError(f"{path} is a device or a pipe, not a file; save its content as a file")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} cannot be read: permission denied")
     if path.stat().st_size == 0:
@@ -65,15 +69,18 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     return array
 
 
-def read_npz(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of a .npz file by name: all, or those of `names` that it has."""
-    path = checked_path(path)
+def read_npz(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file that are among `names`; the others are not unpacked."""
+    path, names = checked_path(path), set(names)
     if _is_npy(path):
         raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
     # numpy does not close a broken file that it has opened itself.
     with whole(path, ".npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        wanted = [name for name in archive.files if names is None or name in names]
-        arrays = {name: archive[name] for name in wanted}
+        for member in archive.zip.infolist():
+            if (name := member.filename.removesuffix(".npy")) in names:
+                packed = min(member.compress_size, path.stat().st_size)
+                check_unpacked(f"{path}: array {name!r}", member.file_size, packed)
+        arrays = {name: archive[name] for name in archive.files if name in names}
     odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if odd:
         raise InputError(f"{path} is a zip file that holds more than arrays: {listed(odd)}")
@@ -90,6 +97,8 @@ def whole(path: Path, kind: str) -> Iterator[None]:
     """Turn any error of a library that reads a file into one sentence."""
     try:
         yield
+    except (InputError, MissingExtraError):
+        raise
     except Exception as error:
         # numpy takes any unknown file for a pickle, so its word alone proves nothing.
         objects = "pickle" in str(error) or "Python objects" in str(error)
@@ -104,43 +113,10 @@ def whole(path: Path, kind: str) -> Iterator[None]:
 
 def read_mat(path: str | os.PathLike[str], names: list[str] | None = None) -> dict[str, Any]:
     """Variables of a MATLAB file; v7.3 needs h5py (extra `data`)."""
-    import scipy.io
-
     path = checked_path(path)
-    if _is_mat73(path):
-        with _mat73(path) as file:
-            wanted = [k for k in _variables(file) if names is None or k in names]
-            return {k: _mat73_value(file, file[k]) for k in wanted}
-    with whole(path, ".mat"):
-        content = scipy.io.loadmat(path, variable_names=names)
-    return {k: v for k, v in content.items() if not k.startswith("__")}
-
-
-def _is_mat73(path: Path) -> bool:
-    """MATLAB writes its name before the HDF5 data, other programs do not."""
-    with path.open("rb") as file:
-        head = file.read(128)
-    return b"MATLAB 7.3" in head or head.startswith(_HDF5_MAGIC)
-
-
-@contextmanager
-def _mat73(path: Path) -> Iterator[Any]:
-    h5py = require("h5py", "data", f"{path} is a MATLAB v7.3 file; reading it")
-    with whole(path, ".mat"), h5py.File(path, "r") as file:
-        yield file
-
-
-def _variables(file: Any) -> list[str]:
-    """The variables of a v7.3 file, without the targets of its references."""
-    return [name for name in file if not name.startswith("#")]
-
-
-def _mat73_value(file: Any, node: Any) -> np.ndarray:
-    """An array in MATLAB's axis order; a cell array of strings becomes a 1-d array of strings."""
-    array = node[()].T
-    if array.dtype != object:
-        return array
-    return np.array(["".join(map(chr, np.ravel(file[ref][()]))) for ref in np.ravel(array)])
+    with naming(path), whole(path, ".mat"):
+        found = (mat73 if mat73.is_mat73(path) else mat5).read(path, names)
+    return {k: v for k, v in found.items() if not k.startswith("__")}
 
 
 def array_names(path: str | os.PathLike[str]) -> set[str]:
@@ -149,13 +125,8 @@ def array_names(path: str | os.PathLike[str]) -> set[str]:
     if path.suffix == ".npz":
         with whole(path, ".npz"), zipfile.ZipFile(path) as archive:
             return {member.removesuffix(".npy") for member in archive.namelist()}
-    if _is_mat73(path):
-        with _mat73(path) as file:
-            return set(_variables(file))
-    import scipy.io
-
-    with whole(path, ".mat"):
-        return {name for name, *_ in scipy.io.whosmat(path)}
+    with naming(path), whole(path, ".mat"):
+        return set((mat73 if mat73.is_mat73(path) else mat5).names_of(path))
 
 
 def known_arrays(path: Path) -> set[str]:
@@ -175,7 +146,7 @@ def sha256(path: str | os.PathLike[str]) -> str:
 def mat_strings(cells: Any) -> np.ndarray:
     """Names from a MATLAB cell array of strings, whatever its nesting."""
     out = [str(np.ravel(c)[0]).strip() if np.size(c) else "" for c in np.ravel(np.asarray(cells))]
-    return np.array(out, dtype=str)
+    return words(out, "names")
 
 
 def first(arrays: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -187,7 +158,7 @@ def pick(arrays: Mapping[str, Any], names: tuple[str, ...], path: Path, what: st
     """The first array of `names` that is there, or an error listing what the file holds."""
     found = first(arrays, names)
     if found is None:
-        there = listed(sorted(arrays)) or "nothing of use"
+        there = listed(sorted(known_arrays(path) or arrays)) or "nothing of use"
         raise InputError(f"{path} has no {what}: looked for {listed(names)}, found {there}")
     return found
 

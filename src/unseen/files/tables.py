@@ -19,6 +19,7 @@ import numpy as np
 
 from unseen.errors import InputError, counted, require
 from unseen.files.reading import checked_path, not_utf8, whole
+from unseen.support.text import words as as_array
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 # Names of the column of labels.
@@ -45,18 +46,19 @@ Text = tuple[str, ...] | None
 
 
 def read_table(
-    path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False, gaps: bool = False
+    path: str | os.PathLike[str], text: Text = (), first_is_text: bool = False, prose: bool = False
 ) -> Table:
     """A .csv, .tsv or .parquet file with a header line.
 
     The columns named in `text`, in upper or lower case, are text, and so is the first one if
-    `first_is_text` or if it does not hold numbers. All other cells must be numbers, or NaN; with
-    `gaps` an empty cell is NaN too.
+    `first_is_text` or if it does not hold numbers. All other cells must be numbers, or NaN. With
+    `prose`, text after the first column may be of any length (an array of objects), and an empty
+    cell of numbers is NaN.
     """
     path = checked_path(path)
     if path.suffix == ".parquet":
-        return _read_parquet(path, text, first_is_text)
-    return _read_delimited(path, text, first_is_text, gaps)
+        return _read_parquet(path, text, first_is_text, prose)
+    return _read_delimited(path, text, first_is_text, prose)
 
 
 def text_columns(path: str | os.PathLike[str]) -> tuple[str, ...]:
@@ -96,8 +98,8 @@ def _lines(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
 
 
-def _read_delimited(path: Path, text: Text, first_is_text: bool, gaps: bool) -> Table:
-    number = _number_or_gap if gaps else float
+def _read_delimited(path: Path, text: Text, first_is_text: bool, prose: bool) -> Table:
+    number = _number_or_gap if prose else float
     with _lines(path) as lines:
         header, first = _head(path, lines)
         begins_with_text = first_is_text or not _is_number(first[0])
@@ -121,7 +123,10 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool, gaps: bool) -> 
                 place = f"{path}, line {lines.line_num}: column {column!r}"
                 raise InputError(f"{place} {what} instead of a number{hint}") from None
             cells.append([line[i].strip() for i in words])
-    columns = {i: np.array([line[k] for line in cells], dtype=str) for k, i in enumerate(words)}
+    columns = {
+        i: _texts([line[k] for line in cells], f"{path}, column {header[i]!r}", prose and i > 0)
+        for k, i in enumerate(words)
+    }
     if begins_with_text and not first_is_text and not _is_text(header[0], text):
         _check_no_number(path, header[0], columns[0])
     return Table(
@@ -198,7 +203,7 @@ def _parquet_frame(path: Path) -> Any:
     return frame
 
 
-def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
+def _read_parquet(path: Path, text: Text, first_is_text: bool, prose: bool) -> Table:
     frame = _parquet_frame(path)
     header = frame.columns = [str(column) for column in frame.columns]
     _check_names(path, header, [], text)
@@ -209,16 +214,23 @@ def _read_parquet(path: Path, text: Text, first_is_text: bool) -> Table:
     if odd is not None:
         hint = _label_hint(header, text)
         raise InputError(f"{path}: column {odd!r} holds text instead of numbers{hint}")
-    found = {
-        _key(c, text): frame[c].astype(object).where(frame[c].notna(), "").to_numpy(str)
-        for c in words
-    }
+    found = {_key(c, text): _cells(path, c, frame[c], prose and c != header[0]) for c in words}
     # An index that is not a plain count identifies the rows: shuffled frames keep theirs.
     index = frame.index.to_numpy(str)
     counts = np.array_equal(index, np.arange(len(frame)).astype(str))
     if _is_text("index", text) and "index" not in header and is_unique(index) and not counts:
         found["index"] = index
     return Table(tuple(numbers), frame[numbers].to_numpy(np.float64, na_value=np.nan), found)
+
+
+def _cells(path: Path, name: str, column: Any, prose: bool) -> np.ndarray:
+    try:
+        cells = column.astype(object).where(column.notna(), "")
+        return _texts([str(c) for c in cells], f"{path}, column {name!r}", prose)
+    except InputError:
+        raise
+    except Exception as error:  # pandas and pyarrow each have their own for text that is none
+        raise InputError(f"{path}: column {name!r} holds text that is not UTF-8") from error
 
 
 def _holds_words(column: Any) -> bool:
@@ -232,6 +244,11 @@ def _holds_strings(column: Any) -> bool:
 
 
 # -- both ---------------------------------------------------------------------------------------
+
+
+def _texts(cells: list[str], what: str, prose: bool) -> np.ndarray:
+    """An array of numpy's strings, or of objects, in which a long text takes room for itself."""
+    return np.array(cells, dtype=object) if prose else as_array(cells, what)
 
 
 def _is_text(column: str, text: Text) -> bool:

@@ -92,6 +92,13 @@ class AwayScorer(Scorer):
         with threads_for(XD.size * n_classes):
             return self._rows.solve(XD, self._pairs(len(XD), n_classes)).value
 
+    def gallery_codes(self, XD: np.ndarray) -> np.ndarray:
+        return np.hstack([self.embed_rows(XD, seen=seen) for seen in (False, True)])
+
+    def _half(self, seen: bool) -> slice:
+        width = self.model.W.shape[1]
+        return slice(width, 2 * width) if seen else slice(0, width)
+
     def offsets(self, Zs: np.ndarray) -> np.ndarray:
         return self._offset * class_levels(self.model, Zs) if self._offset else super().offsets(Zs)
 

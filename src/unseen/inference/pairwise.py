@@ -84,6 +84,15 @@ class PairScorer(Scorer):
             scores[rows] = decision_scores(found.scores, model.loss, model.link, own + moves)
         return scores
 
+    def gallery_codes(self, XD: np.ndarray) -> np.ndarray:
+        return XD
+
+    def gallery_scores(self, codes: np.ndarray, candidates: Candidates) -> np.ndarray:
+        return self.scores(codes, candidates)
+
+    def gallery_queries(self, candidates: Candidates) -> None:
+        """Each pair has codes of its own."""
+
 
 class LinearPairs:
     """`PairCodes` of matching pairs where source codes are affine or free, as in model files of the

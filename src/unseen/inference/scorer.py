@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,11 +81,39 @@ class Scorer:
 
     def scores(self, XD: np.ndarray, candidates: Candidates) -> np.ndarray:
         """Scores of all candidates, n x C', of rows given as X̃ D."""
+        return self._scores(lambda seen: self.embed_rows(XD, seen), XD, candidates)
+
+    def gallery_codes(self, XD: np.ndarray) -> np.ndarray:
+        """What an index keeps of rows: their codes, as rows of unseen and of seen classes."""
+        return self.embed_rows(XD)
+
+    def gallery_scores(self, codes: np.ndarray, candidates: Candidates) -> np.ndarray:
+        """`scores` by what an index keeps."""
+        return self._scores(lambda seen: codes[:, self._half(seen)], codes, candidates)
+
+    def gallery_queries(self, candidates: Candidates) -> np.ndarray | None:
+        """Vectors whose product with what an index keeps ranks rows as the score does."""
+        pulls = candidates.codes @ self.model.W
+        width = pulls.shape[1]
+        halves = [self._half(seen).start or 0 for seen in (False, True)]
+        queries = np.zeros((len(pulls), width + max(halves)), pulls.dtype)
+        for seen, start in zip((False, True), halves, strict=True):
+            here = candidates.is_seen == seen
+            queries[here, start : start + width] = pulls[here]
+        return queries
+
+    def _half(self, seen: bool) -> slice:
+        """The columns of `gallery_codes` for candidates that are seen, or are not."""
+        return slice(None)
+
+    def _scores(
+        self, codes: Callable[[bool], np.ndarray], like: np.ndarray, candidates: Candidates
+    ) -> np.ndarray:
         model = self.model
-        scores = np.empty((XD.shape[0], candidates.is_seen.size), dtype=XD.dtype)
+        scores = np.empty((len(like), candidates.is_seen.size), dtype=like.dtype)
         for seen in np.unique(candidates.is_seen):
             here = candidates.is_seen == seen
-            raw = model.scores(candidates.codes[here], self.embed_rows(XD, seen=bool(seen)))
+            raw = model.scores(candidates.codes[here], codes(bool(seen)))
             fit = None if candidates.fit is None else candidates.fit[here]
             scores[:, here] = decision_scores(raw, model.loss, model.link, fit)
         scores -= candidates.offset.astype(scores.dtype)

@@ -42,8 +42,8 @@ class Posterior:
         zero: |μ| becomes |μ| (length / |μ|)^stretch.
     spread : κ; 0 takes the predicted mean for the true one.
     tails : ν, or None for Gaussians.
-    gain : what F of a class is lower, on average, because its mean is predicted and not known. A
-        class without rows has it added.
+    gain : what F of a class is lower, on average, because its mean is predicted and not known, but
+        at most half of what parts a row from the next class. A class without rows has it added.
     """
 
     projection: np.ndarray
@@ -95,26 +95,39 @@ class Posterior:
         v[is_seen] = 1.0 / self.counts[seen[is_seen]][:, None]
         return ClassTerms(mean, 1.0 + self.spread * v, np.where(is_seen, 0.0, self.gain))
 
-    def scores(self, Z: np.ndarray, classes: ClassTerms) -> np.ndarray:
-        """F of codes of rows (N x h) with classes, N x n."""
-        dtype = Z.dtype
+    def gallery_codes(self, Z: np.ndarray) -> np.ndarray:
+        """What F needs to know of rows: codes (N x h) with two columns more, which are the same for
+        all classes: |z|², and what the score of any row takes off that of a class."""
         squares = Z * Z
+        background = squares @ (1.0 / (1.0 + self.between)).astype(Z.dtype)
+        level = 0.5 * float(np.log1p(self.between).sum())
+        other = Z.dtype.type(level) - self.log_density(background)
+        return np.column_stack([Z, squares.sum(axis=1), other])
+
+    def gallery_scores(self, codes: np.ndarray, classes: ClassTerms) -> np.ndarray:
+        """F of rows with classes, N x n, by what `gallery_codes` made of the rows."""
+        dtype, Z = codes.dtype, codes[:, :-2]
         inverse = 1.0 / classes.variance
-        scaled = (classes.mean * inverse).astype(dtype)
-        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse).astype(dtype)
+        # The columns of the gallery stay as they are: zeros for the last two are cheaper.
+        pull = np.pad(-2.0 * classes.mean * inverse, ((0, 0), (0, 2))).astype(dtype)
+        if not self.spread:
+            pull[:, -2] = 1.0
+        distances = codes @ pull.T
         if self.spread:
-            distances = squares @ inverse.T.astype(dtype)
-        else:
-            distances = np.repeat(squares.sum(axis=1)[:, None], len(scaled), axis=1)
-        distances -= 2.0 * (Z @ scaled.T)
-        distances += own
+            distances += (Z * Z) @ inverse.T.astype(dtype)
+        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse)
+        distances += own.astype(dtype)
         np.maximum(distances, 0.0, out=distances)
         scores = self.log_density(distances)
         scores += (classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)).astype(dtype)
-        background = squares @ (1.0 / (1.0 + self.between)).astype(dtype)
-        level = 0.5 * float(np.log1p(self.between).sum())
-        scores += (dtype.type(level) - self.log_density(background))[:, None]
+        scores += codes[:, -1:]
         return scores
+
+    def gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
+        """[z, c], whose product with [μ, 1] is the score up to a constant of the class: of
+        Gaussians exactly, of Student's t to first order at the usual distance of a row from the
+        mean of its class, |z - μ|² = h."""
+        return np.column_stack([codes[:, :-2], codes[:, -1] - 0.5 * codes[:, -2]])
 
     def log_density(self, distances: np.ndarray) -> np.ndarray:
         """log of the density at squared distances, without the determinant and what F has twice."""

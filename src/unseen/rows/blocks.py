@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unseen.classes.checks import check_unmasked
+
 if TYPE_CHECKING:
     from unseen.rows.scaling import RowScaling
 
+# Numbers of rows and something of theirs (n x h) -> something else of theirs
+Push = Callable[[slice, np.ndarray], np.ndarray]
 BLOCK_BYTES = 8 * 2**20
 ROWS_PER_CHUNK = 1024
 
@@ -26,8 +30,8 @@ def row_blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> I
     return chunks(n_rows, max(1, block_bytes // max(1, row_bytes)))
 
 
-def array_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Slices over the rows of an array."""
+def array_blocks(X: Any) -> Iterator[slice]:
+    """Slices over the rows of an array or a store."""
     return row_blocks(X.shape[0], X.shape[1] * X.itemsize)
 
 
@@ -35,6 +39,23 @@ def float_types(X: Any) -> Any:
     """float32 stays float32; half precision becomes float32, everything else float64."""
     half = getattr(X, "dtype", None) == np.float16
     return np.float32 if half else (np.float64, np.float32)
+
+
+def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
+    """Rows as scikit-learn checks them for a model, in a precision that the library computes in."""
+    from sklearn.utils.validation import validate_data
+
+    given: Any = X
+    if isinstance(X, np.ma.MaskedArray):
+        check_unmasked(X, "X")
+    found: Any = validate_data(model, given, reset=reset, dtype=float_types(given))
+    return found
+
+
+def all_the_same(X: Any) -> bool:
+    """Whether no row differs from the first; as a rule the first block tells."""
+    first = np.asarray(X[:1])
+    return all((np.asarray(X[rows]) == first).all() for rows in array_blocks(X))
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:
@@ -129,6 +150,24 @@ class TrainingRows:
         for rows, block in self._powered():
             out[: block.shape[1]] += block.T @ (Z[rows] * self._factors[rows, None])
         out -= np.outer(self._shift, Z.sum(axis=0, dtype=np.float64)).astype(self.dtype)
+        return out
+
+    def round_trip(self, D: np.ndarray, push: Push) -> np.ndarray:
+        """X̃' R, d_t x h, for R = push(rows, X̃ D of these rows): one pass over X, and nothing of
+        size N x h is kept. What `push` is given and gives may be overwritten."""
+        D = np.ascontiguousarray(D, dtype=self.dtype)
+        out = np.zeros((self.n_columns, D.shape[1]), dtype=self.dtype)
+        shift, total = self._shift @ D, np.zeros(D.shape[1])
+        for rows, block in self._powered():
+            factors = self._factors[rows, None]
+            Z = block @ D[: block.shape[1]]
+            Z *= factors
+            Z -= shift
+            Z = push(rows, Z)
+            total += Z.sum(axis=0, dtype=np.float64)
+            Z *= factors
+            out[: block.shape[1]] += block.T @ Z
+        out -= np.outer(self._shift, total).astype(self.dtype)
         return out
 
     @cached_property

@@ -13,13 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from unseen.errors import InputError
 from unseen.rows.blocks import (
     array_blocks,
+    checked_array,
     float_type,
-    float_types,
     signed_power,
     sum_of_squares,
     unit_rows,
@@ -145,13 +145,13 @@ class _Scaler(OneToOneFeatureMixin, TransformerMixin, Composite):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from training rows X (N x d), which may be memory-mapped."""
-        self.scaling_ = self.learn(validate_data(self, X, dtype=float_types(X)))
+        self.scaling_ = self.learn(checked_array(self, X))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Scaled copies of rows, N x d."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = checked_array(self, X, reset=False)
         scaled = np.empty(X.shape, X.dtype)
         for rows in array_blocks(X):
             scaled[rows] = self.scaling_(X[rows])

@@ -20,6 +20,7 @@ from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
 from unseen.errors import InputError
 from unseen.rows.blocks import array_blocks
+from unseen.rows.store import RowStore
 from unseen.storage import tensors
 from unseen.storage.tensors import Arrays, DamagedError, add_array
 from unseen.storage.values import decode, encode
@@ -29,12 +30,16 @@ def data_checksum(X: Any, labels: np.ndarray, table: ClassTable, dtype: Any = No
     """The SHA-256 of rows, labels and class table: types, shapes, names and numbers.
 
     `labels` are names of classes, or a matrix of numbers for pairs; `dtype` is the precision in
-    which the rows were used, if not their own. X is read in blocks and may be larger than memory.
+    which the rows were used, if not their own. X is read in blocks and may be larger than memory;
+    of a `RowStore` a thousand rows stand for all.
     """
     dtype = np.dtype(X.dtype if dtype is None else dtype)
     found = hashlib.sha256(f"{dtype.str}{X.shape}".encode())
-    for rows in array_blocks(X):
-        found.update(np.ascontiguousarray(X[rows], dtype).data)
+    if isinstance(X, RowStore):
+        found.update(X.fingerprint().encode())
+    else:
+        for rows in array_blocks(X):
+            found.update(np.ascontiguousarray(X[rows], dtype).data)
     if labels.ndim == 2:
         add_array(found, labels)
         labels = labels[:0, 0]
@@ -65,7 +70,8 @@ class TrainedOn:
         X, y = self._rows(), self._labels()
         if self._found is None and X is not None and y is not None:
             labels = as_names(np.asarray(y), "y")
-            self._found = data_checksum(np.asarray(X), labels, self._table, self._dtype)
+            X = X if isinstance(X, RowStore) else np.asarray(X)
+            self._found = data_checksum(X, labels, self._table, self._dtype)
         return self._found
 
 
@@ -80,6 +86,9 @@ _NOT_SHOWN = {
     "settings": "the settings to try",
     "splits": "the classes held out",
 }
+
+# What a state raises in which something is not what it should be.
+_OF_ODD_STATE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 
 Note = Callable[[list[Any] | None], None]
 
@@ -143,7 +152,12 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if self._found is not None and isinstance(error, _OF_ODD_STATE):
+            if isinstance(error, InputError):
+                return
+            why = f"{self.path} holds a state that this work cannot resume from"
+            raise InputError(f"{why}; remove it or give another file") from error
         self.flush()
 
     def _read(self) -> tuple[str, dict[str, Any]]:

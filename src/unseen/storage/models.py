@@ -28,6 +28,8 @@ from unseen.support.parameters import check_number
 
 KIND = "unseen"
 FORMAT = 2
+# What scores of single precision can be divided by.
+_TEMPERATURES = (float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max))
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -100,9 +102,39 @@ def _rebuilt(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     model = decode_model(manifest, arrays)
     # Files of the first format do not say what a model was trained on.
     trained = vars(model).setdefault("training_data_", {})
-    if not isinstance(trained, dict) or type(trained.get("rows", 0)) is not int:
+    if not isinstance(trained, dict) or not all(map(_makes_sense, trained, trained.values())):
         raise InputError("what it says about its training data makes no sense")
     return model
+
+
+def _makes_sense(name: str, value: Any) -> bool:
+    """Whether a fact about training data is of the kind that its name says."""
+    if name == "files":
+        return isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
+    if name in ("rows", "columns"):
+        return type(value) is int and value >= 0
+    if name == "encoder":
+        return _names_encoder(value)
+    return isinstance(value, str)
+
+
+def _names_encoder(value: Any) -> bool:
+    """Whether it says what made vectors of pictures, and numbers of words if it says so."""
+    if not isinstance(value, dict) or not set(value) <= {"images", "text"}:
+        return False
+    images, text = value.get("images"), value.get("text")
+    named = isinstance(images, dict) and all(
+        type(images.get(key)) is kind
+        for key, kind in (("name", str), ("sha256", str), ("width", int))
+    )
+    return named and (text is None or _names_text_encoder(text))
+
+
+def _names_text_encoder(text: Any) -> bool:
+    if not isinstance(text, dict) or not isinstance(text.get("name"), str):
+        return False
+    templates = text.get("templates")
+    return isinstance(templates, list) and all(isinstance(t, str) for t in templates)
 
 
 def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
@@ -110,7 +142,7 @@ def _check(model: Any, arrays: dict[str, np.ndarray]) -> None:
     width = model.n_features_in_
     # Some array is as wide as the rows, perhaps with a constant feature, so that a forged number
     # cannot ask for endless memory.
-    wide = {size for array in arrays.values() for size in array.shape}
+    wide = {size for array in arrays.values() if array.size for size in array.shape}
     if type(width) is not int or not wide & {width, width + 1}:
         raise InputError("no array in it fits the number of feature columns")
     check_parts(model)
@@ -122,8 +154,20 @@ def check_parts(model: Any) -> None:
     known, seen, unseen_ = model.class_table_.names, model.seen_classes_, model.unseen_classes_
     parted = np.sort(np.concatenate([seen, unseen_]) if unseen_.size else seen)
     is_known = np.isin(model.classes_, known).all() and model.classes_.size > 0
-    if seen.size < 2 or not np.array_equal(np.sort(known), parted) or not is_known:
+    is_known = is_known and np.unique(model.classes_).size == model.classes_.size
+    least = 2 if model.needs_rows else 0
+    if seen.size < least or not np.array_equal(np.sort(known), parted) or not is_known:
         raise InputError("its lists of classes contradict each other")
+    _check_columns(vars(model).get("feature_names_in_"), model.n_features_in_)
     check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
-    check_number(vars(model).get("temperature_", 1.0), "its temperature", np.finfo(float).tiny)
+    check_number(vars(model).get("temperature_", 1.0), "its temperature", *_TEMPERATURES)
     model._check_state()
+
+
+def _check_columns(names: Any, width: int) -> None:
+    """An error unless the names of columns, if there are any, are as many different strings."""
+    if names is None:
+        return
+    is_list = isinstance(names, np.ndarray) and names.shape == (width,)
+    if not is_list or names.dtype.kind != "U" or np.unique(names).size < width:
+        raise InputError("the names of its feature columns make no sense")

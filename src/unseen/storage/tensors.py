@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from unseen.errors import InputError
+from unseen.files.limits import is_regular
 from unseen.files.writing import writing
 
 # safetensors reads headers of up to 100 MB, in which quotes of the text are escaped.
@@ -26,6 +28,7 @@ MOST_TEXT = 16 * 2**20
 MOST_ARRAYS = 10_000
 # A sparse file takes no room on a disk, but all of it in memory.
 MOST_BYTES = 64 * 2**30
+_LONGEST_EMPTY = 1_000_000
 _NAME = re.compile(r"array(0|[1-9]\d{0,5})")
 
 
@@ -60,6 +63,8 @@ def write(path: str | os.PathLike[str], kind: str, content: dict[str, Any], arra
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The content and the arrays of a file that `write` has written, or a DamagedError."""
+    if not is_regular(path):
+        raise DamagedError("it is no file, or a device or a pipe")
     try:
         with safe_open(path, framework="np") as file:
             text, names = (file.metadata() or {}).get(kind), file.keys()
@@ -68,6 +73,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
             _check_size(len(text), len(names), os.path.getsize(path))
             if not all(map(_NAME.fullmatch, names)):
                 raise DamagedError("an array has an unknown name")
+            _check_empty(file.get_slice(name).get_shape() for name in names)
             arrays = {name: file.get_tensor(name) for name in names}
         content = json.loads(text)
         is_sealed = text == sealed(content)
@@ -85,6 +91,8 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
 
 def kind_of(path: str | os.PathLike[str]) -> list[str]:
     """The kinds of file that the metadata of a file name."""
+    if not is_regular(path):
+        return []
     try:
         with safe_open(path, framework="np") as file:
             return list(file.metadata() or {})
@@ -119,6 +127,12 @@ def _check_size(n_text: int, n_arrays: int, n_bytes: int) -> None:
     if n_text > MOST_TEXT or n_arrays > MOST_ARRAYS or n_bytes > MOST_BYTES:
         sizes = f"{n_bytes:,} bytes in {n_arrays:,} arrays and {n_text:,} letters"
         raise DamagedError(f"{sizes} are more than such a file may hold")
+
+
+def _check_empty(shapes: Iterable[list[int]]) -> None:
+    """An array without a number takes no room in a file, whatever its shape says."""
+    if any(0 in shape and max(shape) > _LONGEST_EMPTY for shape in shapes):
+        raise DamagedError("an array without numbers has an endless shape")
 
 
 def _check_numbers(arrays: dict[str, np.ndarray]) -> None:

@@ -19,6 +19,7 @@ from unseen.errors import InputError
 from unseen.storage.tensors import Arrays
 from unseen.support.parameters import Composite, plain
 from unseen.support.registry import class_of, register, word_of
+from unseen.support.text import words
 
 register("class table")(ClassTable)
 
@@ -83,7 +84,7 @@ def decode(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if word == "number":
         return arrays[content][()]
     if word == "names":
-        return np.array(content, dtype=str)
+        return words(content, "names")
     if word == "list":
         return [decode(v, arrays) for v in content]
     if word == "dict":

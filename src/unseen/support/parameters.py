@@ -36,6 +36,7 @@ from sklearn.utils._param_validation import (
 from unseen.errors import InputError, listed, naming, nearest
 from unseen.support import registry
 
+_MOST_SHOWN = 200
 # What each parameter may be: any of the constraints of its name.
 Constraints = Mapping[str, list[Any]]
 
@@ -83,7 +84,13 @@ def check_values(constraints: Constraints, values: Mapping[str, Any]) -> None:
         except InvalidParameterError:
             *others, last = [word for c in constraints[name] for word in _in_words(c)]
             words = f"{', '.join(others)} or {last}" if others else last
-            raise InputError(f"{name} must be {words}, not {value!r}") from None
+            raise InputError(f"{name} must be {words}, not {_shown(value)}") from None
+
+
+def _shown(value: Any) -> str:
+    """A value in one line of a message."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _in_words(constraint: Any) -> list[str]:
@@ -184,7 +191,7 @@ class Composite(BaseEstimator):
         if isinstance(given, part.classes):
             return given
         wanted = " or ".join(f"{c.__name__}()" for c in part.classes)
-        raise InputError(f"{name} must be {wanted}, or None for the default, not {given!r}")
+        raise InputError(f"{name} must be {wanted}, or None for the default, not {_shown(given)}")
 
     def _check_parameters(self) -> None:
         """An error if a parameter, or one of a part, cannot be used."""

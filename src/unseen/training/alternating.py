@@ -41,6 +41,7 @@ from unseen.support.parameters import (
 )
 from unseen.support.registry import register
 from unseen.support.work import tell
+from unseen.training.resuming import check_found
 
 _LEAST_LOSS = 1e-3
 Callback = Callable[[int, str, Codes], Any]
@@ -218,12 +219,14 @@ class Training:
     @classmethod
     def restored(cls, data: Data, effort: Effort, state: dict[str, Any]) -> Self:
         """Training that resumes from what `state` gave."""
+        starts = {name: _STATES[name](*kept) for name, kept in state["starts"].items()}
+        check_found(data, state, starts)
         training = cls.__new__(cls)
         training.S, training.rows, training.pairs = training.data = data
         training.lambdas, training.effort = Lambdas(*state["lambdas"]), effort
         vars(training).update((name, state[name]) for name in (*Codes._fields, "n_blocks"))
         training.history = [ObjectiveParts(*parts) for parts in state["history"]]
-        training._states = {name: _STATES[name](*kept) for name, kept in state["starts"].items()}
+        training._states = starts
         training._project()
         return training
 

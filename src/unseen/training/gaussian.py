@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from unseen.errors import InputError
-from unseen.model.gaussian import Posterior, gaussian_kernel, median_square
+from unseen.model.gaussian import Posterior, gaussian_kernel, median_square, squared_distances
 from unseen.rows.moments import Moments
 
 # The ridge of the covariance is set as if its variance were spread over so many directions.
@@ -155,14 +155,23 @@ def left_out(model: Posterior) -> tuple[np.ndarray, np.ndarray]:
 
 
 def expected_gain(model: Posterior) -> float:
-    """By how much a row scores less with its class when the mean of that class is predicted: the
-    average over the seen classes, each predicted by the others.
+    """What a class whose mean is predicted gets, to compete with those whose mean is known.
+
+    A row scores less with its class when the mean of that class is predicted: that loss, the
+    average over the seen classes, each predicted by the others. But no more than half of what
+    parts a row from the nearest other class, predicted as well: with few classes the loss is the
+    larger of the two, and all rows of seen classes would go over to unseen ones.
     """
     means, v = left_out(model)
     noise = 1.0 / model.counts[:, None]
     away = np.maximum((model.means - means) ** 2 - noise, 0.0)
     known = _expected_score(model, np.broadcast_to(noise, v.shape), noise)
-    return float(np.mean(known - _expected_score(model, v, away)))
+    loss = float(np.mean(known - _expected_score(model, v, away)))
+    apart = squared_distances(model.means, means)
+    np.fill_diagonal(apart, np.inf)
+    near = apart.argmin(axis=1)
+    rival = _expected_score(model, v[near], (model.means - means[near]) ** 2)
+    return min(loss, 0.5 * max(float(np.mean(known - rival)), 0.0))
 
 
 def _expected_score(model: Posterior, v: np.ndarray, away: np.ndarray) -> np.ndarray:

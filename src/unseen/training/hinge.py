@@ -8,8 +8,6 @@ square distance of the rows from their mean. The solver is that of logistic regr
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from unseen.rows.blocks import sum_of_squares
@@ -24,7 +22,10 @@ def fit_squared_hinge(
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     # The best bias at W = 0. There no row is beyond its margin, so the second derivative is 2.
     start = 2 * shares - 1
-    loss = partial(squared_hinge_loss, labels=labels)
+
+    def loss(scores: np.ndarray, rows: slice) -> tuple[float, np.ndarray]:
+        return squared_hinge_loss(scores, labels[rows])
+
     return fit_linear(X, scaling, loss, start, 2.0, penalty)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,8 @@ from unseen.rows.blocks import TrainingRows, array_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
 from unseen.support.work import threads_for
 
-# scores (N x K, overwritten) -> mean loss, and its derivative by the scores
-Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+# scores of some rows (n x K, overwritten) and which rows -> mean loss of these, and its derivative
+Loss = Callable[[np.ndarray, slice], tuple[float, np.ndarray]]
 # A point, flat and in float64 -> the value there, and the gradient in any shape and float type
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # Pairs of steps that L-BFGS keeps; each costs twice the size of W in float64.
@@ -50,7 +49,10 @@ def fit_multinomial(
     """Classifiers of classes that compete for rows: log p(c|x) = w_c'x̃ + b_c - log Σ_k exp(...)."""
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     start = np.log(shares) - np.log(shares).mean()
-    loss = partial(multinomial_loss, labels=labels)
+
+    def loss(scores: np.ndarray, rows: slice) -> tuple[float, np.ndarray]:
+        return multinomial_loss(scores, labels[rows])
+
     return fit_linear(X, scaling, loss, start, _curvature(shares), penalty)
 
 
@@ -65,8 +67,11 @@ def fit_binary(
     counts = np.bincount(labels, minlength=targets.shape[0])
     # Where all rows agree the best bias is infinite: half a row of the other kind keeps it finite.
     shares = np.clip(counts @ targets, 0.5, labels.size - 0.5) / labels.size
-    loss = partial(binary_loss, targets=targets[labels])
     start = scipy.special.logit(shares)
+
+    def loss(scores: np.ndarray, rows: slice) -> tuple[float, np.ndarray]:
+        return binary_loss(scores, targets[labels[rows]])
+
     return fit_linear(X, scaling, loss, start, _curvature(shares), penalty)
 
 
@@ -137,7 +142,7 @@ def narrow_rows(X: np.ndarray, scaling: RowScaling) -> tuple[TrainingRows, np.nd
     """
     if X.shape[0] >= X.shape[1]:
         return TrainingRows(X, scaling), None
-    factors: Any = scipy.linalg.qr(scaling(X).T, mode="economic", overwrite_a=True)
+    factors: Any = scipy.linalg.qr(scaling(X[:]).T, mode="economic", overwrite_a=True)
     basis, R = factors
     return TrainingRows(np.ascontiguousarray(R.T), RowScaling(False, None)), basis
 
@@ -196,12 +201,18 @@ class _Problem:
     def value_and_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient by (V, v)."""
         W, bias = self._weights(flat)
-        scores = self.rows.project(W)
-        scores += bias - self.mean @ W
-        value, residual = self.loss(scores)
-        value += self.penalty / 2 * sum_of_squares(W)
-        sums = residual.sum(axis=0, dtype=np.float64)
-        by_weights = self.rows.cross(residual)
+        value, sums = self.penalty / 2 * sum_of_squares(W), np.zeros(bias.size)
+
+        def residual(rows: slice, scores: np.ndarray) -> np.ndarray:
+            nonlocal value, sums
+            scores += bias - self.mean @ W
+            share = len(scores) / self.rows.n_rows
+            mean, by_scores = self.loss(scores, rows)
+            by_scores *= by_scores.dtype.type(share)
+            value, sums = value + share * mean, sums + by_scores.sum(axis=0, dtype=np.float64)
+            return by_scores
+
+        by_weights = self.rows.round_trip(W, residual)
         by_weights += W * W.dtype.type(self.penalty)
         by_weights -= np.outer(self.mean, sums).astype(W.dtype)
         gradient = np.empty(self.shape, self.rows.dtype)

@@ -25,6 +25,7 @@ from unseen.storage.checkpoint import Checkpoint
 from unseen.support.registry import register
 from unseen.support.work import tell
 from unseen.training.alternating import Algorithm2, Training, is_done
+from unseen.training.resuming import check_array
 
 Callback = Callable[[int, str, "Parameters"], Any]
 # Codes of pairs of up to this size are kept from one pass over them to the next.
@@ -72,6 +73,9 @@ class PairwiseTraining:
         self._duals = np.zeros((self.rows.n_rows, len(self.S)), start.W.dtype)
         self.history: list[ObjectiveParts] = []
         if found is not None:
+            kept = [self._duals, *self.parameters]
+            for array, resumed in zip(kept, [found[1], *found[0]], strict=True):
+                check_array(resumed, array.shape)
             self.parameters, self._duals = Parameters(*found[0]), found[1]
             self.history = [ObjectiveParts(*parts) for parts in found[2]]
         self._pass = _Pass(self, self.parameters)

@@ -164,11 +164,11 @@ def test_json(made: Made, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("blank_figures")
 def test_the_gallery_shows_the_pictures_of_the_rows(made: Made, tmp_path: Path) -> None:
-    for k in range(77):
-        imsave(tmp_path / f"{k}.png", np.full((200, 100, 3), k / 77))
-    (tmp_path / "60.png").write_bytes(b"not a picture")
     data = shutil.copytree(made.data, tmp_path / "birds")
-    write_lines(data / "images.txt", [f"../{k}.png" if k != 61 else "" for k in range(77)])
+    for k in range(77):
+        imsave(data / f"{k}.png", np.full((200, 100, 3), k / 77))
+    (data / "60.png").write_bytes(b"not a picture")
+    write_lines(data / "images.txt", [f"{k}.png" if k != 61 else "" for k in range(77)])
     out = tmp_path / "out"
     done = run_unseen(
         "report", made.models[0], data, "-o", out, "--tsne-rows", 0, "--top", 7,

@@ -4,13 +4,59 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from unseen.errors import InputError
 from unseen.files.reading import checked_path
+
+# What a result has, and of which kind; what it may have; and what those of a sweep have beside.
+_NUMBER = (int, float)
+_LARGEST = 1e100
+_MEASURES = ("per_class_accuracy", "mean_average_precision")
+_ALWAYS = {"data": str, "method": str, "trial": int, "split": str, "sources": dict}
+_ALWAYS |= {"versions": dict, "machine": dict} | dict.fromkeys(_MEASURES, _NUMBER)
+_OF_JOBS = {"tuning": str, "by_class": list, "parameters": dict, "generalized": (dict, NoneType)}
+_OF_JOBS |= {"relative_mean_average_precision": _NUMBER, "peak_memory_mb": (*_NUMBER, NoneType)}
+_OF_JOBS |= dict.fromkeys(("X_mb", "seconds", "fit_seconds", "tune_seconds"), _NUMBER)
+_OF_SWEEPS = {"parameter": str, "values": list, "fixed": dict, "trials": int, "on": str}
+_OF_SWEEPS |= {"value": object}
+_PERHAPS = {"inside": str, "time": str, "calibrate_seconds": _NUMBER}
+_PERHAPS |= dict.fromkeys(("budget", "most_rows", "random_classes"), _NUMBER)
+_OF_CLASSES = {"name": (str, *_NUMBER), "average_precision": _NUMBER}
+_GENERAL: dict[str, Any] = {}
+_GENERAL |= dict.fromkeys(("seen", "unseen", "harmonic_mean", "ausuc"), _NUMBER)
+
+
+def is_result(record: Any) -> bool:
+    """Whether a record has what tables need: a line that somebody changed is no result."""
+    if not isinstance(record, dict):
+        return False
+    own = _OF_SWEEPS if "parameter" in record else _OF_JOBS
+    there = {name: kind for name, kind in _PERHAPS.items() if name in record}
+    if not _has(record, _ALWAYS | own | there) or not record["data"].strip():
+        return False
+    texts = [*record["versions"].values(), *record["sources"].values()]
+    classes, general = record.get("by_class", []), record.get("generalized")
+    return (
+        all(isinstance(text, str) for text in texts)
+        and _has(record["machine"], {"system": str, "cores": (int, NoneType)})
+        and all(_has(of_class, _OF_CLASSES) for of_class in classes)
+        and (not isinstance(general, dict) or _has(general, _GENERAL))
+    )
+
+
+def _has(record: Any, kinds: Mapping[str, Any]) -> bool:
+    """Whether a record has these fields, each of its kind; a number may be NaN but not endless."""
+    return isinstance(record, dict) and all(
+        name in record
+        and isinstance(record[name], kind)
+        and not (isinstance(record[name], _NUMBER) and abs(record[name]) > _LARGEST)
+        for name, kind in kinds.items()
+    )
 
 
 class Log:
@@ -25,15 +71,16 @@ class Log:
         self.path = path
         with self._writing():
             path.parent.mkdir(parents=True, exist_ok=True)
-        content = path.read_bytes() if path.exists() else b""
+        content = checked_path(path).read_bytes() if _has_content(path) else b""
         self._records = _parsed(content, path)
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
             os.truncate(path, whole)
 
     def holds(self, key: str, sources: dict[str, str] | None) -> bool:
-        """Whether the result of a key is there, from data with these checksums."""
-        return key in self._records and self._records[key].get("sources", {}) == sources
+        """Whether the result of a key is there, whole, and from data with these checksums."""
+        record = self._records.get(key, {})
+        return is_result(record) and record["sources"] == sources
 
     def records(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         """The records of these keys that are there, in their order."""
@@ -56,6 +103,10 @@ class Log:
             raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
 
 
+def _has_content(path: Path) -> bool:
+    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
+
+
 def read_records(path: Path) -> list[dict[str, Any]]:
     """All records of a log, which is left as it is: another process may be writing to it."""
     return list(_parsed(checked_path(path).read_bytes(), path).values())
@@ -68,7 +119,7 @@ def _parsed(content: bytes, path: Path) -> dict[str, dict[str, Any]]:
         try:
             record = json.loads(line)
             records[record["key"]] = record
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"line {number} of {path} is not a result of 'unseen bench'; choose another folder"
             ) from error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.apps.bench import tables
-from unseen.apps.bench.log import read_records
+from unseen.apps.bench.log import is_result, read_records
 from unseen.apps.bench.suite_tables import further_tables, suite_shown, suite_tables
 from unseen.apps.bench.sweep import Sweep, sweep_shown, sweep_table
 from unseen.apps.bench.tables import Record
@@ -60,12 +60,11 @@ def _records(run: Path) -> list[Record]:
     records = read_records(log)
     if not records:
         raise InputError(f"{log} holds no whole result yet; run 'unseen bench' to the end first")
-    needed = {"data", "per_class_accuracy", "versions", "machine", "sources"}
     for record in records:
-        if not needed <= record.keys() or ("parameter" in record and "values" not in record):
+        if not is_result(record):
             raise InputError(
-                f"{log} holds a record that is not of this version of unseen; measure it again "
-                "in another folder"
+                f"{log} holds a record, {record['key']!r}, that is not of this version of unseen "
+                "or was changed; measure it again in another folder"
             )
     return records
 

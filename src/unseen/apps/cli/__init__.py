@@ -11,9 +11,10 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -21,11 +22,16 @@ from typer.core import TyperGroup
 from unseen import __version__
 from unseen.apps.cli.config import configured
 from unseen.errors import InputError, MissingExtraError
+from unseen.support.text import visible
+
+# A message of this many letters says enough, whatever the names in it.
+_LONGEST = 2000
 
 # The module of each command and the first line of its help: with these 'unseen --help' loads none
 # of what the commands need.
 COMMANDS = {
     "demo": ("about", "Learn drawn things such as a red star, find others by their description."),
+    "embed": ("embed", "Turn a folder of pictures and words about their classes into a data set."),
     "check": ("about", "Read a data set and say in plain words what was found and what is wrong."),
     "compare": (
         "compare",
@@ -40,8 +46,17 @@ COMMANDS = {
     "bench": ("bench", "Measure methods on data sets, over several trials."),
     "sweep": ("bench", "Accuracy against one parameter, as numbers and as a picture."),
     "report": ("bench", "Write a page of a model on a data set, or of a benchmark."),
+    "index": ("gallery", "Embed many rows once, so that retrieving from them is fast."),
+    "serve": (
+        "serve",
+        "Serve a model: a page to recognise, retrieve and describe with, and its API.",
+    ),
     "methods": ("about", "List the methods with their parameters, or describe one in full."),
     "datasets": ("about", "List data sets: embedded ones, published ones and where to get them."),
+    "encoders": (
+        "embed",
+        "List encoders of pictures and of text: width, size, licence, where they are.",
+    ),
 }
 
 
@@ -97,27 +112,57 @@ def _shared(
 
 def main() -> None:
     """Run the command line; what a user can mend is one sentence, not a traceback."""
-    if isinstance(sys.stdout, TextIOWrapper):  # a name may hold what the terminal cannot show
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _open_closed()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    told = False
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
             app(prog_name="unseen")
     except (InputError, MissingExtraError) as error:
-        if "--json" in sys.argv[1:]:  # a program reads JSON, whatever became of the command
-            print(json.dumps({"error": str(error)}))
-        sys.stderr.write(f"Error: {error}\n")
-        sys.exit(1)
+        told = True
+        _fail(str(error))
+    except OSError as error:
+        told = True
+        where = "" if error.filename is None else f"{error.filename}: "
+        _fail(f"{where}{error.strerror or error}")
     except KeyboardInterrupt:
+        told = True
         sys.stderr.write("Stopped.\n")
         sys.exit(130)
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:  # a reader that has gone, as `head` does, is no error
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _flush(told)
+
+
+def _fail(message: str) -> NoReturn:
+    message = visible(message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ...")
+    if "--json" in sys.argv[1:]:  # a program reads JSON, whatever became of the command
+        with suppress(OSError):  # that it cannot be written is told once, and may be this error
+            print(json.dumps({"error": message}))
+    sys.stderr.write(f"Error: {message}\n")
+    sys.exit(1)
+
+
+def _open_closed() -> None:
+    """A stream that the caller has closed takes what is written to it, and loses it."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+def _flush(told: bool) -> None:
+    """Write what is left of the result, while an error can still be told, if none has been."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # What cannot be written would be tried again, and told again, when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        is_gone = isinstance(error, BrokenPipeError)  # a reader that has left, as `head` does
+        if not is_gone and not told:
+            _fail(f"the result cannot be written: {error.strerror or error}")
 
 
 def _warn(message: Warning | str, *_: Any) -> None:
     """A warning without the line of source that it comes from."""
-    sys.stderr.write(f"Warning: {message}\n")
+    sys.stderr.write(f"Warning: {visible(message)}\n")

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import inspect
 import os
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from unseen.apps.cli.options import Folder, Json, Missing, Text
-from unseen.apps.cli.output import show, show_json, working
-from unseen.apps.cli.paths import check_pages_out, table_options
+from unseen.apps.cli.options import Folder, Json, Missing, Pictures, Text
+from unseen.apps.cli.output import say, show, show_json, working
+from unseen.apps.cli.paths import as_argument, check_pages_out, table_options
 from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
-from unseen.datasets.folder import Findings
+from unseen.datasets.folder import Findings, missing_pictures
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried
+from unseen.rows.store import RowStore
 from unseen.support.parameters import plain_parameters
+from unseen.support.text import visible
 
 
-def demo(out: Folder = Path("demo"), json: Json = False) -> None:
+def demo(
+    out: Folder = Path("demo"),
+    json: Json = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve a page to try it on, in place of writing one.")
+    ] = False,
+    data: Annotated[
+        str, typer.Option(help="What to serve: shapes, or digits with the segments of a display.")
+    ] = "shapes",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to serve on.")] = 8000,
+) -> None:
     """Learn drawn things such as a red star, find others by their description.
 
-    Compares methods on 20 class splits. Needs no files; writes a page with pictures.
+    Compares methods on 20 class splits. Needs no files; writes a page with pictures. With --serve
+    it trains one model and serves a page on which you describe what to find.
     """
+    if serve:
+        from unseen.apps.cli.serve import serve_demo
+
+        serve_demo(data, port)
+        return
     from unseen.apps.report.demo import run_demo, write_demo
 
     check_pages_out(out / "index.html")
@@ -38,13 +55,14 @@ def demo(out: Folder = Path("demo"), json: Json = False) -> None:
         return
     show(*result.recognition())
     show(*result.by_class())
-    print(f"A page with pictures: {page}")
+    say(f"A page with pictures: {page}")
 
 
 def check(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
     text: Text = "tfidf",
     missing: Missing = "error",
+    pictures: Pictures = None,
     json: Json = False,
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
@@ -54,9 +72,14 @@ def check(
     with working(f"reading {data}"):
         # What does not exist is a data set known by its name, or an error that says so.
         classes = {"encoder": text, "missing": missing}
-        findings = examine(data, **classes) if os.path.exists(data) else Findings()
+        findings = examine(data, pictures, **classes) if os.path.exists(data) else Findings()
         if not os.path.exists(data):
             findings.add(open_dataset(data))
+        store = None if findings.dataset is None else findings.dataset.X
+        if isinstance(store, RowStore):
+            findings.attempt(Path(data), store.check)
+        if findings.dataset is not None:
+            findings.odd += missing_pictures(findings.dataset)
     facts = {} if findings.dataset is None else findings.dataset.facts()
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
@@ -65,13 +88,13 @@ def check(
         for heading in ("found", "odd", "wrong"):
             lines = getattr(findings, heading)
             if lines:
-                print("\n  - ".join([f"{heading.title()}:", *lines]))
+                print("\n  - ".join([f"{heading.title()}:", *map(visible, lines)]))
         if facts:
             show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
-        print(
+        say(
             "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
             if findings.wrong
-            else f"The data set can be used: unseen fit {shlex.quote(data)}"
+            else f"The data set can be used: unseen fit {as_argument(data)}"
             f"{table_options(text, missing)} --out model.unseen"
         )
     if findings.wrong:
@@ -159,7 +182,7 @@ def datasets(json: Json = False) -> None:
     show(f"Published data sets, looked for in {data_folder()}", columns, rows)
     for name, known in published.items():
         if "problem" in known:
-            print(f"{name}: {known['problem']}")
+            say(f"{name}: {known['problem']}")
     print("Where to get them (docs/datasets.md says which files go where):")
     for benchmark in CATALOGUE:
         print(f"  {benchmark.name}, {benchmark.what}: {benchmark.home or benchmark.get}")

@@ -17,7 +17,8 @@ from unseen.apps.bench.sweep import Sweep, planned, run_sweep, sweep_shown, swee
 from unseen.apps.cli import options, paths
 from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
 from unseen.apps.cli.models import parameters
-from unseen.apps.cli.output import progress, show, show_json
+from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.cli.pictures import check_encoder
 from unseen.apps.cli.suite import bench_suite, check_options
 from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
@@ -118,7 +119,7 @@ def bench(
         for table in made:
             show(*table)
             print()
-        print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
+        say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
     check_failed(failed, len(jobs))
 
 
@@ -159,7 +160,7 @@ def sweep(
         show_json({"results": records})
         return
     show(*table)
-    print(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
+    say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}, {out / 'sweep.png'}")
 
 
 def _of_the_paper(quiet: bool) -> list[str]:
@@ -175,7 +176,7 @@ def _of_the_paper(quiet: bool) -> list[str]:
             "where to get them, UNSEEN_DATA where they lie"
         )
     if missing and not quiet:
-        print(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
+        say(f"Not on this machine: {listed(missing)}; 'unseen datasets' says where to get them.")
     return [name for found in here.values() for name in found]
 
 
@@ -204,6 +205,7 @@ def report(
         int, typer.Option(min=0, help="Rows that t-SNE places at most; 0 leaves it out.")
     ] = 1500,
     split: options.Split = "",
+    pictures: options.Pictures = None,
     json: options.Json = False,
 ) -> None:
     """Write a page of a model on a data set, or of a benchmark.
@@ -228,8 +230,12 @@ def report(
             "report without one is of a folder that 'unseen bench' wrote"
         )
     opened = [(str(path), *paths.load_model(path)) for path in (source, *(against or []))]
+    for file, model, _ in opened:
+        check_encoder(model, data, Path(file))
     known = opened[0][1].class_table_
-    dataset = _with_common_columns(paths.open_data(data, split, like=known), opened)
+    dataset = _with_common_columns(
+        paths.open_data(data, split, like=known, pictures=pictures), opened
+    )
     labels = labels_of({file: model for file, model, _ in opened})
     models = {labels[file]: model for file, model, _ in opened}
     top = min(top, dataset.unseen_rows.size) or top
@@ -252,7 +258,7 @@ def _deliver(page: Path, json: bool, **facts: Any) -> None:
     if json:
         show_json({"page": str(page), "files": figures, **facts})
     else:
-        print(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
+        say(f"The page: {page}" + (f"; its figures as files: {folder}" if figures else ""))
 
 
 def _with_common_columns(dataset: ZeroShotDataset, opened: Sequence[Any]) -> ZeroShotDataset:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from unseen.apps.cli import options, paths
-from unseen.apps.cli.output import note, show, show_json, working
+from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.apps.report.comparison import comparison_table, write_comparison
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted, require
@@ -90,11 +89,11 @@ def compare(
         return
     show(*comparison_table(found, dataset.name))
     for sentence in found.in_words():
-        print(sentence)
-    fit = f"unseen fit {shlex.quote(data)}{paths.table_options(text, missing)}"
-    print(f"To fit it: {fit} --method {found.recommended} --out FILE")
+        say(sentence)
+    fit = f"unseen fit {paths.as_argument(data)}{paths.table_options(text, missing)}"
+    say(f"To fit it: {fit} --method {found.recommended} --out FILE")
     if page:
-        print(f"The page: {page}; its figure as files: {page.parent / 'figures'}")
+        say(f"The page: {page}; its figure as files: {page.parent / 'figures'}")
 
 
 def compared(

@@ -14,8 +14,9 @@ import typer
 
 from unseen.apps.cli import options, paths
 from unseen.apps.cli.compare import AutoBudget, MethodOrAuto, check_auto, recommended
-from unseen.apps.cli.output import show, show_json, working
+from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.cli.paths import open_data
+from unseen.apps.cli.pictures import check_encoder
 from unseen.apps.report.page import percent
 from unseen.apps.report.results import class_table, results_table
 from unseen.classes.splits import n_held_out
@@ -91,8 +92,8 @@ def fit(
         show_json(facts)
         return
     rows = f"{y.size:,} rows of {n_seen} classes"
-    print(f"{method_name} trained on {rows} in {seconds:.2f} s: {out}")
-    print(
+    say(f"{method_name} trained on {rows} in {seconds:.2f} s: {out}")
+    say(
         f"It can now recognise {counted(n_unseen, 'class')} it has never seen."
         if n_unseen
         else "Every class of the table has rows. Give new classes to 'predict' with --classes."
@@ -110,6 +111,7 @@ def evaluate(
     Example: unseen evaluate birds.unseen birds/
     """
     model, names = paths.load_model(model_file)
+    check_encoder(model, data, model_file)
     dataset = open_data(data, split, like=model.class_table_)
     dataset = paths.with_columns(dataset, model, names)
     with working(f"evaluating on {dataset.unseen_rows.size:,} rows"):
@@ -189,19 +191,19 @@ def tune(
         show_json(_facts(found) | {"out": out})
     else:
         _show_best(found, method_name)
-        print(_spent(found))
-        print(_compared(found))
+        say(_spent(found))
+        say(_compared(found))
         chosen = plain(fixed if found.kept_default else fixed | found.best_parameters)
         set_ = [f" --set {shlex.quote(f'{k}={v}')}" for k, v in chosen.items()]
         read = paths.table_options(text, missing)
-        kept = f"{shlex.quote(data)}{read} --method {method_name}{''.join(set_)}"
-        print(f"Kept: unseen fit {kept} --out FILE")
+        kept = f"{paths.as_argument(data)}{read} --method {method_name}{''.join(set_)}"
+        say(f"Kept: unseen fit {kept} --out FILE")
         saved = f"Saved the model, fitted on all {y.size:,} rows: {out}"
-        print(saved if out else "Nothing was saved; --out FILE saves the model.")
+        say(saved if out else "Nothing was saved; --out FILE saves the model.")
     if checkpoint is not None and found.finished:
         checkpoints.remove(checkpoint)
     elif checkpoint is not None and not json:
-        print(f"With a larger --budget the same command resumes from {checkpoint}.")
+        say(f"With a larger --budget the same command resumes from {checkpoint}.")
 
 
 def _facts(found: Tuning) -> dict[str, Any]:
@@ -297,7 +299,9 @@ def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> di
 def save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None:
     """Save a model with the names of its feature columns, where scikit-learn keeps them, and with
     the name and the files of its data set."""
-    about = {"name": dataset.name, "files": dict(dataset.sources)}
+    about: dict[str, Any] = {"name": dataset.name, "files": dict(dataset.sources)}
+    if dataset.encoder is not None:
+        about["encoder"] = dict(dataset.encoder)
     model.training_data_ = model.training_data_ | about
     if dataset.feature_names is not None:
         model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)

@@ -13,7 +13,7 @@ _DATA = "A data set: a folder, a .npz file, or a name that 'unseen datasets' lis
 _SPLIT = "Which division into seen and unseen classes, where the data set comes with several."
 _BUDGET = "Start no new fit of a search after this time."
 _CLASSES = "A class table with further classes that the model may name."
-_FEATURES = "A feature file, or a data set whose rows to use."
+FEATURES = "A feature file, a data set whose rows to use, or a folder of pictures."
 _CHECKPOINT = (
     "Keep the state of the work in this file. A command that was stopped resumes from it when it "
     "is given again; the file is removed when the work is done."
@@ -24,6 +24,7 @@ _MISSING = (
     "classes, column for the same and a column that marks them."
 )
 _TEXT = "What encodes text in the class table: tfidf, or a sentence encoder by name or folder."
+_PICTURES = "A folder of yours, outside of the data, whose pictures may be shown."
 DEFAULT_METHOD = "gaussian-match"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA)]
@@ -32,12 +33,13 @@ DataSets = Annotated[
     typer.Argument(metavar="[DATA]...", help="Data sets: names of 'unseen datasets', or paths."),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file made by 'unseen fit'.")]
-Features = Annotated[str, typer.Argument(metavar="FEATURES", help=_FEATURES)]
+Features = Annotated[str, typer.Argument(metavar="FEATURES", help=FEATURES)]
 Method = Annotated[
     str, typer.Option("--method", "-m", help="The method; 'unseen methods' lists them.")
 ]
 Missing = Annotated[Literal["error", "mean", "column"], typer.Option(help=_MISSING)]
 Text = Annotated[str, typer.Option("--text", metavar="NAME", help=_TEXT)]
+Pictures = Annotated[Path | None, typer.Option(metavar="FOLDER", help=_PICTURES)]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", callback=settings_of_both, help=_SETTING),

@@ -15,15 +15,21 @@ from rich.table import Table
 from rich.text import Text
 
 from unseen.apps.report import page
+from unseen.support.text import visible
 from unseen.support.work import listening
 
 # Wide enough that a table in a log or a pipe is not squeezed into 80 columns.
-_WIDTH = None if sys.stdout.isatty() else 100
+_WIDTH = None if sys.stdout is not None and sys.stdout.isatty() else 100
 
 
 def note(text: str) -> None:
     """A line for a person on standard error, where a program that reads results has none."""
-    sys.stderr.write(f"Note: {text}\n")
+    sys.stderr.write(f"Note: {visible(text)}\n")
+
+
+def say(text: str) -> None:
+    """A line of the result. Names in it may hold what a terminal would obey, which is shown."""
+    print(visible(text))
 
 
 def show(
@@ -32,16 +38,18 @@ def show(
     """A table; columns of numbers are aligned to the right."""
     table = Table()
     for column, numeric in zip(columns, page.numeric_columns(len(columns), rows), strict=True):
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(
+            Text(visible(column)), justify="right" if numeric else "left", overflow="fold"
+        )
     for row in rows:
         # Plain text: a class name may hold what rich takes for markup.
-        table.add_row(*(Text(f"{v:,}" if type(v) is int else str(v)) for v in row))
+        table.add_row(*(Text(f"{v:,}" if type(v) is int else visible(v)) for v in row))
     console = Console(width=_WIDTH)
     # Not as the table's own title, which would be wrapped to the width of a narrow table.
-    console.print(Text(title, "bold"))
+    console.print(Text(visible(title), "bold"))
     console.print(table)
     for text in notes:
-        print(text)
+        say(text)
 
 
 def show_json(value: Any) -> None:
@@ -61,7 +69,11 @@ def working(what: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    with console.status(what) as status, listening(lambda step: status.update(f"{what}: {step}")):
+    what = visible(what)
+    with (
+        console.status(Text(what)) as status,
+        listening(lambda step: status.update(Text(f"{what}: {visible(step)}"))),
+    ):
         yield
 
 
@@ -72,6 +84,6 @@ def progress(total: int, quiet: bool) -> Callable[[str, int], None]:
     def line(what: str, done: int) -> None:
         if not quiet:
             seconds = time.perf_counter() - start
-            sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {what}\n")
+            sys.stderr.write(f"[{seconds:6.0f} s] {done + 1} of {total}: {visible(what)}\n")
 
     return line

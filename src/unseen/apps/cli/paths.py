@@ -26,6 +26,11 @@ def command_line() -> str:
     return shlex.join(["unseen", *sys.argv[1:]])
 
 
+def as_argument(data: str) -> str:
+    """The name or path of data as a shell takes it; one that begins with a dash is no option."""
+    return shlex.quote(os.path.join(os.curdir, data) if data.startswith("-") else data)
+
+
 def check_out(out: Path, what: str, is_such: Callable[[Path], bool]) -> None:
     """A file may replace an empty one and one of its own kind, but nothing else that a user has."""
     folder = next(p for p in out.absolute().parents if os.path.exists(p))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +14,20 @@ import numpy as np
 import typer
 
 from unseen.apps.cli import paths
-from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
-from unseen.apps.cli.output import note, show, show_json, working
-from unseen.classes import ClassTable
-from unseen.datasets import open_dataset
+from unseen.apps.cli.options import FEATURES, Features, Json, Model, NewClasses, Table
+from unseen.apps.cli.output import note, say, show, show_json, working
+from unseen.apps.cli.pictures import (
+    Images,
+    check_encoder,
+    holds_pictures,
+    new_classes,
+    picture_rows,
+)
+from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import ZeroShotClassifier
+from unseen.estimators import ZeroShotClassifier, open_index
+from unseen.estimators.base import Ranking
 from unseen.files.writing import writing
 from unseen.rows.blocks import array_blocks
 from unseen.storage.models import KIND, tensors
@@ -28,6 +36,8 @@ from unseen.storage.models import KIND, tensors
 _RESULT = ("place", "row", "image", "label", "probability", "class", "score")
 # What stands for the class of a row that is rejected.
 _NONE = "none of these"
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 # How many lines of a result are shown where it is not written to a file.
 _SHOWN = 20
 
@@ -54,6 +64,7 @@ def predict(
             help=f"Answer '{_NONE}' where the best class has a smaller probability than this.",
         ),
     ] = None,
+    images: Images = "",
     json: Json = False,
 ) -> None:
     """Name the class of each row, among classes that had no training rows.
@@ -61,16 +72,17 @@ def predict(
     Example: unseen predict birds.unseen new_features.npy --top 3 --out predictions.csv
     """
     paths.check_table_out(out)
-    model, rows = _model_and_rows(model_file, features, classes)
+    model, rows = model_and_rows(model_file, features, classes, images)
     among = _candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
     beside, n_rows = _beside(rows), rows.X.shape[0]
     wanted = n_rows if out is not None or json else min(n_rows, _SHOWN)
     with working(f"predicting {n_rows:,} rows"):
-        best = model.top_k(rows.X[:wanted], top, among)
+        X = rows.X if wanted == n_rows else rows.X[:wanted]
+        best = model.top_k(X, top, among)
         if reject is not None:
-            beside["probability"] = _best_probability(model, rows.X[:wanted], among)
+            beside["probability"] = _best_probability(model, X, among)
     known = [column[:wanted].tolist() for column in beside.values()]
     found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
     lines = [
@@ -102,8 +114,6 @@ def _among(names: list[Any], model: ZeroShotClassifier) -> str:
 
 
 def retrieve(
-    model_file: Model,
-    features: Features,
     name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
     out: Table = None,
@@ -115,6 +125,18 @@ def retrieve(
             "commas. Finds more where classes are alike."
         ),
     ] = "",
+    model_file: Annotated[
+        Path | None, typer.Argument(metavar="[MODEL]", help="A model file made by 'unseen fit'.")
+    ] = None,
+    features: Annotated[str | None, typer.Argument(metavar="[FEATURES]", help=FEATURES)] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(help="An index made by 'unseen index', in place of MODEL and FEATURES."),
+    ] = None,
+    images: Images = "",
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with the pictures to this .html file.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Find the rows that fit the description of a class best.
@@ -122,18 +144,59 @@ def retrieve(
     Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
     """
     paths.check_table_out(out)
-    model, rows = _model_and_rows(model_file, features, classes)
-    wanted, n_rows = _class_name(name, model), rows.X.shape[0]
+    if html is not None:
+        paths.check_pages_out(html)
+    rows = None
+    if index is not None:
+        if model_file is not None:
+            raise InputError(
+                "--index has a model and rows of its own: leave out MODEL and FEATURES"
+            )
+        gallery = open_index(index)
+        if classes is not None:
+            gallery = gallery.reveal(new_classes(gallery.model, classes))
+        model, n_rows = gallery.model, gallery.n_rows
+        search: Any = gallery.rank
+    elif model_file is None or features is None:
+        raise InputError("give a model and rows (MODEL FEATURES), or --index with an index of them")
+    else:
+        model, rows = model_and_rows(model_file, features, classes, images)
+        n_rows = rows.X.shape[0]
+        search = partial(_rank, model, rows.X)
+    beside = {} if rows is None else _beside(rows)
+    if html is not None and (rows is None or rows.image_paths is None):
+        raise InputError(
+            f"--html shows pictures, and {index or features} does not say where any are"
+        )
+    wanted = _class_name(name, model)
     with working(f"ranking {n_rows:,} rows"):
         rivals = _candidate_names(against, model) if against else None
-        ranking = model.rank(wanted, rows.X, min(k, n_rows), rivals)
-    beside = _beside(rows)
+        ranking = search(wanted, min(k, n_rows), rivals)
     known = [column[ranking.rows].tolist() for column in beside.values()]
     places = range(1, ranking.rows.size + 1)
     found = zip(places, ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True)
+    if html is not None and rows is not None:
+        _write_gallery(html, name, rows, ranking)
     title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
     header = ["place", "row", *beside, "score"]
     _deliver(title, header, list(map(list, found)), len(places), out, json)
+
+
+def _rank(model: ZeroShotClassifier, X: Any, name: Any, k: int, against: Any) -> Ranking:
+    return model.rank(name, X, k, against)
+
+
+def _write_gallery(path: Path, name: str, rows: Rows, ranking: Ranking) -> None:
+    from unseen.apps.report.gallery_page import Hit, write_gallery
+
+    images, labels = rows.image_paths, rows.labels
+    assert images is not None
+    hits = [
+        Hit(str(images[row]), float(score), "" if labels is None else str(labels[row]))
+        for row, score in zip(ranking.rows, ranking.scores, strict=True)
+    ]
+    write_gallery(path, name, hits, rows.X.shape[0], paths.command_line())
+    note(f"a page with the pictures: {path}")
 
 
 def explain(
@@ -145,13 +208,14 @@ def explain(
     ] = "",
     top: Annotated[int, typer.Option(min=1, help="How many reasons of each kind.")] = 5,
     classes: NewClasses = None,
+    images: Images = "",
     json: Json = False,
 ) -> None:
     """Say why a row is, or is not, of a class.
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
-    model, (X, labels, *_) = _model_and_rows(model_file, features, classes)
+    model, (X, labels, *_) = model_and_rows(model_file, features, classes, images)
     if row >= X.shape[0]:
         raise InputError(
             f"--row {row}: {features} has {counted(X.shape[0], 'row')}, counted from 0"
@@ -203,8 +267,8 @@ def _class_name(text: str, model: ZeroShotClassifier) -> Any:
     return names[text]
 
 
-def _model_and_rows(
-    model_file: Path, features: str, classes: Path | None
+def model_and_rows(
+    model_file: Path, features: str, classes: Path | None, images: str = ""
 ) -> tuple[ZeroShotClassifier, Rows]:
     """The model, and the rows to use as it knows them, with what their file has beside."""
     if KIND in tensors.kind_of(features) and KIND not in tensors.kind_of(model_file):
@@ -214,7 +278,12 @@ def _model_and_rows(
         )
     model, names = paths.load_model(model_file)
     if classes is not None:
-        model = model.reveal(ClassTable.read(classes, like=model.class_table_))
+        model = model.reveal(new_classes(model, classes))
+    if is_store(features):
+        return model, _stored(features, model, names)
+    if holds_pictures(features):
+        return model, picture_rows(model, model_file, features, images)
+    check_encoder(model, features, model_file)
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
         return model, Rows(dataset.X, dataset.y, dataset.image_paths)
@@ -224,6 +293,19 @@ def _model_and_rows(
     if rows.unused:
         note(f"the model was not trained on column {listed(rows.unused)}: left out")
     return model, rows
+
+
+def _stored(features: str, model: ZeroShotClassifier, names: tuple[str, ...] | None) -> Rows:
+    """Rows that are read block by block."""
+    store = open_rows(features)
+    if names is not None and store.columns is not None:
+        store = store.with_columns(names)
+    if store.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"{features} has {store.shape[1]} columns, but the model was trained on "
+            f"{model.n_features_in_}"
+        )
+    return Rows(store, store.labels)
 
 
 def _beside(rows: Rows) -> dict[str, np.ndarray]:
@@ -247,18 +329,24 @@ def _deliver(
     if out is not None:
         with writing(out) as made, made.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(lines)
+            writer.writerow(map(_cell, header))
+            writer.writerows(map(_cell, line) for line in lines)
         if json:
             show_json({"lines": n_lines, "out": str(out)})
         else:
-            print(f"{title}: {counted(n_lines, 'line')} in {out}")
+            say(f"{title}: {counted(n_lines, 'line')} in {out}")
     elif json:
         show_json([dict(zip(header, line, strict=True)) for line in lines])
     else:
         _show_lines(title, header, lines)
         if n_lines > _SHOWN:
-            print(f"... and {n_lines - _SHOWN:,} more; --out FILE.csv writes all of them.")
+            say(f"... and {n_lines - _SHOWN:,} more; --out FILE.csv writes all of them.")
+
+
+def _cell(value: Any) -> Any:
+    """A cell of a .csv file; a spreadsheet would take a name that begins like this for a formula,
+    which it is not after an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _show_lines(title: str, header: list[str], lines: list[list[Any]]) -> None:

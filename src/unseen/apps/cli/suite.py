@@ -18,7 +18,7 @@ from unseen.apps.bench.suite_tables import (
 )
 from unseen.apps.cli import paths
 from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
-from unseen.apps.cli.output import show
+from unseen.apps.cli.output import say, show
 from unseen.apps.report.publish import publish
 from unseen.errors import InputError, require
 
@@ -60,5 +60,5 @@ def bench_suite(
             show(*table)
             print()
         files = ["results.jsonl", "tables.md", "tables.html", *(["suite.png"] if picture else [])]
-        print(f"Written: {', '.join(str(out / file) for file in files)}")
+        say(f"Written: {', '.join(str(out / file) for file in files)}")
     check_failed(failed, len(jobs))

@@ -6,6 +6,7 @@ import io
 from typing import Any, NamedTuple
 
 from unseen.errors import require
+from unseen.support.text import visible
 
 STYLES = ("-", "--", "-.", ":")
 _DPI = {"png": 130, "jpeg": 110, "svg": 150}
@@ -71,7 +72,7 @@ def mark_look(k: int, look: Look = LIGHT) -> dict[str, Any]:
 
 def plain(name: object, most: int = 30) -> str:
     """A name as a figure can show it: no mathematics, not hidden, the middle left out if long."""
-    text = " ".join(str(name).split())
+    text = visible(" ".join(str(name).split()))
     if len(text) > most:
         text = f"{text[: (most - 1) // 2].rstrip()}…{text[-(most // 2) :].lstrip()}"
     return (" " if text.startswith("_") else "") + text.replace("$", r"\$")

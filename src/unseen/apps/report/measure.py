@@ -16,6 +16,7 @@ from unseen.apps.plots import alike_order, cosine_similarities, tsne_points
 from unseen.datasets import ZeroShotDataset
 from unseen.estimators import ZeroShotClassifier
 from unseen.evaluation.protocols import Evaluation, evaluate
+from unseen.rows.store import chosen_rows
 
 # More classes than a figure can show legibly.
 _MOST_CLASSES = 60
@@ -139,7 +140,7 @@ def _curve(
 ) -> metrics.SeenUnseenCurve:
     rows = np.concatenate([data.seen_test_rows, data.unseen_rows])
     table = data.classes.select(np.concatenate([model.seen_classes_, names]))
-    scores = model.similarities(data.X[rows], table)
+    scores = model.similarities(chosen_rows(data.X, rows), table)
     return metrics.seen_unseen_curve(data.y[rows], scores, table.names, model.seen_classes_)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple
+
+from unseen.support.text import visible
 
 _NUMERIC = ' class="number"'
 # A figure of so many pixels can be read on a telephone.
@@ -25,18 +27,23 @@ def page(title: str, body: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"{MAKER}\n"
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
+        f"<title>{_shown(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{_shown(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 
 
+def _shown(text: Any) -> str:
+    """Text as a page shows it, whatever it holds."""
+    return html.escape(visible(text))
+
+
 def section(title: str, *parts: str) -> str:
-    return f'<h2 id="{_anchor(title)}">{escape(title)}</h2>\n' + "\n".join(parts)
+    return f'<h2 id="{_anchor(title)}">{_shown(title)}</h2>\n' + "\n".join(parts)
 
 
 def contents(titles: Sequence[str]) -> str:
     """Links to the sections of these titles."""
-    links = (f'<li><a href="#{_anchor(title)}">{escape(title)}</a></li>' for title in titles)
+    links = (f'<li><a href="#{_anchor(title)}">{_shown(title)}</a></li>' for title in titles)
     return f"<nav><ul>{''.join(links)}</ul></nav>"
 
 
@@ -47,7 +54,7 @@ def _anchor(title: str) -> str:
 def details(summary: str, *parts: str) -> str:
     """Parts that are shown on demand."""
     body = "\n".join(parts)
-    return f"<details><summary>{escape(summary)}</summary>\n{body}\n</details>"
+    return f"<details><summary>{_shown(summary)}</summary>\n{body}\n</details>"
 
 
 def percent(share: float) -> str:
@@ -55,11 +62,11 @@ def percent(share: float) -> str:
 
 
 def paragraph(text: str, note: bool = False) -> str:
-    return f'<p class="note">{escape(text)}</p>' if note else f"<p>{escape(text)}</p>"
+    return f'<p class="note">{_shown(text)}</p>' if note else f"<p>{_shown(text)}</p>"
 
 
 def code(text: str) -> str:
-    return f"<pre><code>{escape(text)}</code></pre>"
+    return f"<pre><code>{html.escape(text)}</code></pre>"
 
 
 def numeric_columns(n_columns: int, rows: Sequence[Sequence[Any]]) -> list[bool]:
@@ -95,12 +102,12 @@ class Table(NamedTuple):
 
 
 def _line(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(visible(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
 def _cells(tag: str, values: Sequence[Any], numbered: Sequence[bool]) -> str:
     return "".join(
-        f"<{tag}{_NUMERIC if is_number else ''}>{escape(str(value))}</{tag}>"
+        f"<{tag}{_NUMERIC if is_number else ''}>{_shown(value)}</{tag}>"
         for value, is_number in zip(values, numbered, strict=True)
     )
 
@@ -111,8 +118,8 @@ def picture(light: str, dark: str, width: int, alt: str, caption: str = "") -> s
     On a narrow screen a wide figure is not made smaller than can be read: it is scrolled.
     """
     style = f' style="min-width:{round(0.8 * width)}px"' if width > _NARROW else ""
-    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    words = f"<figcaption>{_shown(caption)}</figcaption>" if caption else ""
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" width="{width}" alt="{escape(alt)}"{style}></picture>{words}</figure>'
+        f'<img src="{light}" width="{width}" alt="{_shown(alt)}"{style}></picture>{words}</figure>'
     )

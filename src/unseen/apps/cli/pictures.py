@@ -1,0 +1,112 @@
+"""Pictures on the command line: rows of a model from a folder of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from unseen.apps.cli.output import note, working
+from unseen.classes import ClassTable
+from unseen.datasets import class_words
+from unseen.datasets.encoder_file import ENCODER, check_same, read_encoder
+from unseen.datasets.layouts import find_layout
+from unseen.datasets.picture_folder import Listing, list_pictures
+from unseen.datasets.row_files import Rows
+from unseen.encoders.cache import cache_folder
+from unseen.encoders.images import ImageEncoder
+from unseen.encoders.pictures import PictureError
+from unseen.errors import InputError, counted
+from unseen.estimators import ZeroShotClassifier
+
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+_IMAGES = (
+    "The encoder of the pictures, where it is not under the name that it had in training: a name, "
+    "a folder or an .onnx file. It must be the same one."
+)
+Images = Annotated[str, typer.Option("--images", metavar="NAME|PATH", help=_IMAGES)]
+
+
+def holds_pictures(path: str) -> bool:
+    """Whether a path is a picture, or a folder of files that are no data set but pictures."""
+    if os.path.isfile(path):
+        return path.lower().endswith(_SUFFIXES)
+    if not os.path.isdir(path) or any(Path(path).glob("features.*")) or find_layout(Path(path)):
+        return False
+    return any(name.lower().endswith(_SUFFIXES) for _, _, files in os.walk(path) for name in files)
+
+
+def picture_rows(model: ZeroShotClassifier, model_file: Path, path: str, images: str) -> Rows:
+    """The rows of pictures, made by the encoder that the model was trained with."""
+    known = _encoder_of(model).get("images")
+    if not known:
+        raise InputError(
+            f"{model_file} was not trained on pictures of 'unseen embed', so it does not know how "
+            f"to make rows of {path}: give it a feature file"
+        )
+    # A model file may come from a stranger: what it names is never fetched.
+    encoder = ImageEncoder(images or known["name"], cache=cache_folder(), offline=True)
+    check_same(encoder.identity, known, model_file)
+    listing = Listing([""], {}) if os.path.isfile(path) else list_pictures(path)
+    names, vectors = [], []
+    with working(f"encoding {counted(len(listing.names), 'picture')}"):
+        sources = [os.path.join(path, name) if name else path for name in listing.names]
+        for source, found in zip(sources, encoder.stream(sources), strict=True):
+            if isinstance(found, PictureError):
+                listing.skipped[source] = str(found)
+            else:
+                names.append(source)
+                vectors.append(found)
+    _tell_skipped(listing.skipped, path, bool(names))
+    return Rows(np.array(vectors), _labels(names, path, model), np.array(names))
+
+
+def _encoder_of(model: ZeroShotClassifier) -> dict[str, Any]:
+    found = model.training_data_.get("encoder")
+    return found if isinstance(found, dict) else {}
+
+
+def _tell_skipped(skipped: dict[str, str], path: str, some: bool) -> None:
+    if not skipped:
+        return
+    name, reason = min(skipped.items())
+    if not some:
+        raise InputError(f"no file of {path} could be used; the first: {name}: {reason}")
+    note(f"{counted(len(skipped), 'file')} of {path} left out; the first: {name}: {reason}")
+
+
+def _labels(names: list[str], path: str, model: ZeroShotClassifier) -> np.ndarray | None:
+    """The classes of pictures in folders that are named after classes of the model."""
+    known = set(map(str, model.class_table_.names.tolist()))
+    firsts = [os.path.relpath(name, path).split(os.sep)[0] for name in names]
+    labels = [first if first in known else "" for first in firsts]
+    return np.array(labels) if any(labels) else None
+
+
+def check_encoder(model: ZeroShotClassifier, data: str, model_file: Path) -> None:
+    """An error if the rows of a data set were made by another encoder than the model's."""
+    known, beside = _encoder_of(model).get("images"), Path(data) / ENCODER
+    if not known or not os.path.isfile(beside):
+        return
+    found = read_encoder(beside)["images"]
+    if found["sha256"] != known.get("sha256"):
+        raise InputError(
+            f"{data} was embedded by {found['name']!r}, and {model_file} was trained with "
+            f"{known.get('name')!r}: their weights or settings have different hashes"
+        )
+
+
+def new_classes(model: ZeroShotClassifier, path: Path) -> ClassTable:
+    """Further classes; their text is encoded as that of the classes in training was."""
+    text = _encoder_of(model).get("text")
+    if not text or text["name"] == class_words.TFIDF or path.suffix not in (".csv", ".tsv"):
+        return ClassTable.read(path, like=model.class_table_)
+    words = class_words.read_words(path)
+    if not words.text:
+        return ClassTable.read(path, like=model.class_table_)
+    encoder = class_words.text_encoder(text["name"], offline=True)
+    columns, values = class_words.as_table(words, encoder, text["templates"])
+    return ClassTable(words.names, values, columns)

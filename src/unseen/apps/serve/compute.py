@@ -1,0 +1,160 @@
+"""What requests ask for, computed as the model's own functions do it, and looked over."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from unseen.apps.serve.bodies import as_rows, checked_rows
+from unseen.apps.serve.gallery import checked_similarities
+from unseen.apps.serve.schemas import ExplainBody, PairsBody, RankBody
+from unseen.apps.serve.served import Served, new_classes
+from unseen.classes import ClassTable
+from unseen.errors import InputError, nearest
+from unseen.estimators.calibration import probabilities
+
+_K_CANDIDATES = 5
+_K_ROWS = 24
+# The name of a class that is known by a description alone.
+DESCRIBED = "described"
+
+
+def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -> dict[str, Any]:
+    """`model.top_k`, with the probabilities of `predict_proba` where the model has it."""
+    model = served.model
+    k = min(_K_CANDIDATES, table.n_classes) if k is None else k
+    if k > table.n_classes:
+        raise InputError(f"k={k} is more than the {table.n_classes} candidates there are")
+    scores = finite(checked_similarities(model, X, table), "row")
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    chances = None
+    if hasattr(model, "predict_proba"):
+        chances = probabilities(scores, model._temperature())
+        chances = np.take_along_axis(chances, best, axis=1).tolist()
+    return {
+        "names": table.names[best].tolist(),
+        "scores": np.take_along_axis(scores, best, axis=1).tolist(),
+        "probabilities": chances,
+        "labels": None,
+        "pictures": None,
+    }
+
+
+def ranked(served: Served, body: RankBody) -> dict[str, Any]:
+    """`model.rank` of a class or of a description, on the gallery."""
+    data, model = served.needs_gallery(), served.model
+    assert served.gallery is not None
+    wanted = _wanted(served, body)
+    k = min(_K_ROWS, served.gallery.n_rows) if body.k is None else body.k
+    against = None
+    if body.against is not None:
+        against = served.candidates(body.against, body.classes)
+    found = served.gallery.rank(model, wanted, k, against)
+    finite(found.scores[:, None], "description")
+    rows = found.rows.tolist()
+    rivals = _rivals(served, wanted, np.asarray(data.X[rows]), body) if body.rivals else []
+    scores = found.scores.tolist()
+    return {"rows": rows, "scores": scores, **data.shown(rows), "rivals": rivals}
+
+
+def _wanted(served: Served, body: RankBody) -> ClassTable:
+    """What to look for, as a table of one class."""
+    model, table = served.model, served.model.class_table_
+    if body.sentence is not None:
+        return served.sentence(body.sentence)
+    if body.name is not None:
+        if body.classes and body.name in body.classes:
+            return new_classes({str(body.name): body.classes[str(body.name)]}, table)
+        return model._candidates([body.name])
+    if body.vector is not None:
+        return new_classes({DESCRIBED: body.vector}, table)
+    return new_classes({DESCRIBED: _by_name(body, model)}, table)
+
+
+def _by_name(body: RankBody, model: Any) -> list[float]:
+    """The description in which some attributes are set and others are those of a class, or zero."""
+    table = model.class_table_
+    start = body.start
+    vector = (
+        np.zeros(table.n_attributes) if start is None else model._candidates([start]).vectors[0]
+    )
+    vector = vector.astype(np.float64)
+    known = {name: place for place, name in enumerate(table.attributes or ())}
+    for name, value in (body.attributes or {}).items():
+        if name not in known:
+            raise InputError(f"no attribute {name[:60]!r}{nearest(name[:60], known)}")
+        vector[known[name]] = value
+    return vector.tolist()
+
+
+def _rivals(
+    served: Served, wanted: ClassTable, X: np.ndarray, body: RankBody
+) -> list[dict[str, Any]]:
+    """The classes by which rows would be named if the one wanted competed with all."""
+    model = served.model
+    known = served.candidates("all", body.classes)
+    name = wanted.names[0].item()
+    others = known.names[known.names != wanted.names[0]]
+    joint = wanted.merge(known.select(others)) if name in known else wanted.merge(known)
+    best = joint.names[finite(model.similarities(X, joint), "row").argmax(axis=1)].tolist()
+    seen = set(model.seen_classes_.tolist())
+    counts = {other: best.count(other) for other in dict.fromkeys(best)}
+    order = sorted(counts, key=lambda other: -counts[other])[: body.rivals]
+    return [{"name": n, "seen": n in seen, "rows": counts[n]} for n in order]
+
+
+def explained(served: Served, body: ExplainBody) -> dict[str, Any]:
+    """`model.explain`."""
+    explain = served.needs("explain", "give reasons")
+    if body.gallery is not None:
+        X = served.gallery_rows([body.gallery])
+    else:
+        X = checked_rows(as_rows([body.row or []]), served.width, 1)
+    if body.classes:
+        new = new_classes(body.classes, served.model.class_table_)
+        explain = served.model.reveal(new).explain
+    if body.name is not None and not (body.classes and body.name in body.classes):
+        served.model._candidates([body.name])  # an unknown name is said before any work
+    reasons = explain(X, body.name, body.top)
+    tables = [
+        {"title": title, "columns": columns, "lines": lines}
+        for title, columns, lines in reasons.tables()
+    ]
+    found = asdict(reasons)
+    if not all(np.isfinite(v) for v in found.values() if isinstance(v, float)):
+        raise _too_large("row")
+    return {"name": found["name"], "score": found["score"], "tables": tables, "reasons": found}
+
+
+def paired(served: Served, body: PairsBody) -> dict[str, Any]:
+    """`score_pairs`, `predict_pairs` and, where it was learned, `pair_probabilities`."""
+    score = served.needs("score_pairs", "score pairs")
+    S, X = as_rows(body.sources, "source"), as_rows(body.targets, "target")
+    most = served.limits.pairs
+    if len(S) * len(X) > most:
+        raise InputError(f"{len(S) * len(X):,} pairs are more than the {most:,} of one request")
+    X = checked_rows(X, served.width, served.limits.rows)
+    width = served.model.class_table_.n_attributes
+    if S.shape[1] != width:
+        raise InputError(f"sources have {S.shape[1]} numbers, those of training had {width}")
+    scores = finite(score(S, X), "target")
+    theta = {} if body.threshold is None else {"threshold": body.threshold}
+    matches = served.model.predict_pairs(S, X, **theta) > 0
+    try:
+        chances = finite(served.model.pair_probabilities(S, X), "target").tolist()
+    except InputError:  # the model has not learned them
+        chances = None
+    return {"scores": scores.tolist(), "matches": matches.tolist(), "probabilities": chances}
+
+
+def finite(scores: np.ndarray, what: str) -> np.ndarray:
+    """The scores, if all of them are numbers that JSON can hold."""
+    if not np.isfinite(scores).all():
+        raise _too_large(what)
+    return scores
+
+
+def _too_large(what: str) -> InputError:
+    return InputError(f"the values of a {what} are too large: its scores are not finite numbers")

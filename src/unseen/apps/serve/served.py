@@ -1,0 +1,217 @@
+"""One model with its gallery, as all requests of a moment use it."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from unseen import __version__
+from unseen.apps.serve.answers import encoded
+from unseen.apps.serve.attributes import described_attributes
+from unseen.apps.serve.bodies import as_floats
+from unseen.apps.serve.gallery import Gallery
+from unseen.apps.serve.pictures import Encoder, Thumbnails
+from unseen.apps.serve.settings import Limits
+from unseen.classes import ClassTable
+from unseen.errors import InputError, listed
+from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.support.registry import word_of
+
+
+@dataclass(frozen=True)
+class GalleryData:
+    """Rows to search in: numbers, and what a person wants to see of them."""
+
+    X: np.ndarray
+    labels: np.ndarray | None = None
+    thumbnails: Thumbnails | None = None
+    name: str = ""
+
+    def shown(self, rows: list[int]) -> dict[str, Any]:
+        """Labels of rows, and which of them have a picture."""
+        labels = None if self.labels is None else self.labels[rows].tolist()
+        pictures = None if self.thumbnails is None else self.thumbnails.known(rows)
+        return {"labels": labels, "pictures": pictures}
+
+
+class Served:
+    """A model, ready: its gallery embedded, what does not change written out once.
+
+    A model keeps something of its last calls, so each thread has a copy of its own; arrays are
+    shared. `columns` are the names of the features, for csv.
+    """
+
+    def __init__(
+        self,
+        model: ZeroShotClassifier,
+        name: str,
+        data: GalleryData | None = None,
+        encoder: Encoder | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        model = copy.copy(model)
+        names = vars(model).pop("feature_names_in_", None)
+        self.columns = None if names is None else tuple(map(str, names))
+        self._model, self.name, self.data, self.encoder = model, name, data, encoder
+        self.limits = limits or Limits()
+        self._own = threading.local()
+        if data is not None and data.X.shape[1] != model.n_features_in_:
+            raise InputError(
+                f"the gallery has {data.X.shape[1]} feature columns, the model was trained on "
+                f"{model.n_features_in_}"
+            )
+        self.gallery = None if data is None else Gallery(model, data.X)
+        # The usual candidates are embedded before anyone asks; pairs without names have none.
+        with np.errstate(all="ignore"), suppress(InputError):
+            model.similarities(np.zeros((1, model.n_features_in_)))
+        self.facts = encoded(self._facts())
+        self.classes = encoded(self._classes())
+
+    @property
+    def model(self) -> Any:
+        """The model of the thread that asks."""
+        if not hasattr(self._own, "model"):
+            self._own.model = _own_copy(self._model)
+        return self._own.model
+
+    @property
+    def width(self) -> int:
+        return self._model.n_features_in_
+
+    @property
+    def method(self) -> str:
+        return word_of(type(self._model)) or type(self._model).__name__
+
+    def gallery_rows(self, numbers: list[int]) -> np.ndarray:
+        """Rows of the gallery by number."""
+        data = self.needs_gallery()
+        beyond = next((k for k in numbers if k >= len(data.X)), None)
+        if beyond is not None:
+            raise InputError(
+                f"the gallery has {len(data.X):,} rows, counted from 0, and no {beyond}"
+            )
+        return as_floats(np.asarray(data.X[numbers]))
+
+    def needs_gallery(self) -> GalleryData:
+        if self.data is None:
+            raise InputError("the service has no gallery: start it with --data")
+        return self.data
+
+    def needs(self, ability: str, what: str) -> Callable[..., Any]:
+        """A function that not all methods have."""
+        if not hasattr(type(self.model), ability):
+            able = [name for name, kind in METHODS.items() if hasattr(kind, ability)]
+            raise InputError(f"the model is of {self.method}; only {listed(able)} {what}")
+        return getattr(self.model, ability)  # a model that cannot yet says why itself
+
+    def candidates(self, given: Any, new: dict[str, list[float]] | None) -> ClassTable:
+        """The classes of a request: known ones, and those that it describes itself."""
+        if given is None or isinstance(given, str):
+            kept = vars(self._own).setdefault("tables", {})
+            if given not in kept:
+                kept[given] = self.model._candidates(given)
+            table = kept[given]
+        else:
+            table = self.model._candidates(given)
+        return table if not new else table.merge(new_classes(new, self.model.class_table_))
+
+    def sentence(self, text: str) -> ClassTable:
+        """What the text encoder of the class table makes of a sentence."""
+        if not self._takes_sentences:
+            raise InputError(
+                "this model names no text encoder: its classes are described by numbers, so give "
+                "'vector' or 'attributes'"
+            )
+        return self._model.class_table_.encode({"described": text})
+
+    @property
+    def _takes_sentences(self) -> bool:
+        """Whether classes are described by one column of text and no numbers."""
+        recipe = self._model.class_table_.recipe
+        return recipe is not None and recipe.numbers is None and len(recipe.text_columns) == 1
+
+    # -- what does not change -------------------------------------------------------------------
+
+    def _facts(self) -> dict[str, Any]:
+        model, data = self._model, self.data
+        gallery = None
+        if data is not None:
+            gallery = {
+                "name": data.name,
+                "rows": len(data.X),
+                "labels": data.labels is not None,
+                "thumbnails": data.thumbnails is not None,
+            }
+        return {
+            "name": self.name,
+            "method": self.method,
+            "version": __version__,
+            "columns": self.width,
+            "column_names": self.columns,
+            "attributes": model.class_table_.n_attributes,
+            "seen": int(model.seen_classes_.size),
+            "unseen": int(model.unseen_classes_.size),
+            "explains": hasattr(model, "explain"),
+            "pairs": hasattr(model, "score_pairs"),
+            "probabilities": hasattr(model, "predict_proba"),
+            "pictures": self.encoder is not None,
+            "sentences": self._takes_sentences,
+            "gallery": gallery,
+            "limits": {
+                name: getattr(self.limits, name)
+                for name in ("body", "rows", "pairs", "pictures", "pixels", "k", "seconds")
+            },
+        }
+
+    def _classes(self) -> dict[str, Any]:
+        table, seen = self._model.class_table_, set(self._model.seen_classes_.tolist())
+        lines = zip(table.names.tolist(), table.vectors.tolist(), strict=True)
+        return {
+            "attributes": described_attributes(table),
+            "classes": [{"name": n, "seen": n in seen, "vector": v} for n, v in lines],
+        }
+
+
+@dataclass
+class Current:
+    """The model in use; a reload puts another in its place, and requests keep the one they had."""
+
+    served: Served
+    load: Callable[[], Served] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reload(self) -> Served:
+        """Load aside, check, swap; what is wrong leaves the model in use as it is."""
+        if self.load is None:
+            raise InputError("this model came from no file, so there is nothing to load again")
+        with self.lock:
+            self.served = self.load()
+            return self.served
+
+
+def new_classes(new: dict[str, list[float]], known: ClassTable) -> ClassTable:
+    """Classes that a request describes, in the columns of the known ones."""
+    for name, vector in new.items():
+        if len(vector) != known.n_attributes:
+            raise InputError(
+                f"class {name[:60]!r} is described by {len(vector)} numbers, the known ones by "
+                f"{known.n_attributes}"
+            )
+    return ClassTable(list(new), list(new.values()), known.attributes, known.groups)
+
+
+def _own_copy(model: Any) -> Any:
+    """A copy that shares arrays, and goes on by itself from what the model keeps between calls."""
+    made = copy.copy(model)
+    if "_kept" in vars(made):
+        made._kept = dict(made._kept)
+    for name, value in list(vars(made).items()):
+        if isinstance(value, list) and any(isinstance(v, ZeroShotClassifier) for v in value):
+            setattr(made, name, [_own_copy(v) for v in value])
+    return made

@@ -1,0 +1,91 @@
+// Describe: sliders in, the gallery in a new order out, while they move.
+import { newest, post, showError } from "./api.js";
+import { at, element, fillGrid } from "./parts.js";
+import { makeSliders } from "./sliders.js";
+import * as state from "./state.js";
+
+export function makeDescribe({ facts, attributes, classes, kept, pick }) {
+  const byName = new Map(classes.map((one) => [String(one.name), one]));
+  const start = at("start");
+  start.append(element("option", { value: "", textContent: "nothing" }),
+    ...classes.map((one) => element("option", {
+      value: one.name, textContent: `${one.name} (${one.seen ? "seen" : "unseen"})` })));
+  const vector = () => sliders.values();
+  // Nothing: zero, or the low end where zero is out of range; an opposite is at its other end.
+  const zeros = attributes.map((one, k) => (one.opposite !== null && one.opposite < k ? one.high
+    : one.low > 0 || one.high < 0 ? one.low : 0));
+  const sliders = makeSliders(attributes, at("sliders"), changed);
+
+  const ask = newest(async (wanted) => {
+    const began = performance.now();
+    const found = await post("/v1/rank", {
+      ...wanted, k: Math.min(24, facts.gallery.rows), rivals: 8, ...kept.asClasses() });
+    fillGrid(at("described"), found, { pick });
+    showRivals(found);
+    showNearest();
+    const took = performance.now() - began;
+    at("took").textContent = `${facts.gallery.rows.toLocaleString("en")} rows in a new order in ${took.toFixed(0)} ms`;
+    at("took").dataset.milliseconds = took;
+  });
+
+  function showRivals(found) {
+    at("rivals").replaceChildren(...found.rivals.map(({ name, seen, rows }) => {
+      const own = name === "described";
+      const kind = own ? "" : kept.has(name) ? ", yours" : seen ? ", seen" : ", unseen";
+      return element("li", { className: own ? "own" : "",
+        textContent: `${own ? "this description" : name + kind}: ${rows} of ${found.rows.length}` });
+    }));
+  }
+
+  // The class whose description is nearest, each attribute in units of its range.
+  function showNearest() {
+    const here = vector();
+    let best = null, least = Infinity;
+    for (const one of classes) {
+      let distance = 0;
+      one.vector.forEach((x, k) => {
+        const range = attributes[k].high - attributes[k].low || 1;
+        distance += ((x - here[k]) / range) ** 2;
+      });
+      if (distance < least) [best, least] = [one, distance];
+    }
+    const how = least < 1e-9 ? "This is the description of" : "Nearest known class:";
+    const go = element("button", { type: "button", textContent: best.name, id: "start-nearest" });
+    go.onclick = () => begin(String(best.name));
+    at("nearest").replaceChildren(`${how} `, go, ` (${best.seen ? "seen" : "unseen"})`);
+  }
+
+  function begin(name, moved = new Map()) {
+    start.value = name;
+    sliders.start(name ? byName.get(name).vector : zeros, moved);
+    changed();
+  }
+
+  function changed() {
+    state.set({ from: start.value, set: state.writeNumbers(sliders.moved()) });
+    if (facts.gallery) ask({ vector: vector() });
+  }
+
+  start.onchange = () => begin(start.value);
+  at("start-over").onclick = () => begin(start.value);
+  at("search").oninput = () => sliders.filter(at("search").value);
+  at("with-sentence").hidden = !facts.sentences;
+  at("sentence").onchange = () => at("sentence").value && ask({ sentence: at("sentence").value });
+  at("keep").onsubmit = (event) => {
+    event.preventDefault();
+    try {
+      kept.add(at("keep-name").value.trim(), vector());
+      at("keep-name").value = "";
+      changed();
+    } catch (error) { showError(error); }
+  };
+  const from = byName.has(state.value("from")) ? state.value("from") : "";
+  let isNew = true;
+  return {
+    show() {
+      if (isNew) begin(from, state.readNumbers(state.value("set")));
+      else changed();
+      isNew = false;
+    },
+  };
+}

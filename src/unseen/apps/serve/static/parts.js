@@ -1,0 +1,67 @@
+// Pieces of the page that the panes share.
+
+export function element(kind, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(kind), properties);
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+export function at(id) {
+  return document.getElementById(id);
+}
+
+export function badge(isSeen, isOwn) {
+  const word = isOwn ? "yours" : isSeen ? "seen" : "unseen";
+  return element("span", { className: `badge ${word}`, textContent: word });
+}
+
+export function score(number) {
+  return Math.abs(number) >= 1e4 ? number.toExponential(2) : Number(number.toPrecision(4)).toString();
+}
+
+// Rows of the gallery, best first. Cells are used again, so that pictures do not flicker.
+export function fillGrid(place, found, { wanted = null, pick = () => {} } = {}) {
+  const { rows, scores, labels, pictures } = found;
+  while (place.children.length > rows.length) place.lastChild.remove();
+  while (place.children.length < rows.length) place.append(cell());
+  rows.forEach((row, k) => {
+    const here = place.children[k], label = labels ? String(labels[k]) : "";
+    const judged = wanted !== null && labels !== null;
+    const isRight = judged && label === String(wanted);
+    here.className = `cell ${judged ? (isRight ? "right" : "wrong") : ""}`;
+    here.onclick = () => pick(row);
+    const [picture, mark, text] = here.children;
+    show(picture, row, pictures !== null && pictures[k]);
+    mark.hidden = !judged;
+    mark.className = `mark ${isRight ? "right" : "wrong"}`;
+    mark.textContent = isRight ? "✓" : "✕";
+    text.textContent = `${label || `row ${row}`} ${score(scores[k])}`;
+    here.dataset.row = row;
+    here.setAttribute("aria-label", `place ${k + 1}: row ${row} ${label}, score ${score(scores[k])}`
+      + (judged ? (isRight ? ", right" : ", of another class") : ""));
+  });
+}
+
+function cell() {
+  const mark = element("span", { className: "mark", hidden: true });
+  return element("button", { type: "button", className: "cell" },
+    element("span", { className: "none" }), mark, element("small"));
+}
+
+function show(place, row, hasPicture) {
+  const source = `/v1/gallery/${row}/thumb`;
+  if (!hasPicture) {
+    if (place.tagName === "IMG") place.replaceWith(noPicture(row));
+    else place.textContent = `row ${row}`;
+  } else if (place.tagName === "IMG") {
+    if (place.getAttribute("src") !== source) place.src = source;
+  } else {
+    const picture = element("img", { alt: "", decoding: "async", width: 96, height: 96, src: source });
+    picture.onerror = () => picture.replaceWith(noPicture(row));
+    place.replaceWith(picture);
+  }
+}
+
+function noPicture(row) {
+  return element("span", { className: "none", textContent: `row ${row}` });
+}

@@ -1,0 +1,119 @@
+// Recognise: a row, a picture or numbers in, candidates with probabilities and reasons out.
+import { newest, post, showError } from "./api.js";
+import { at, badge, element, score } from "./parts.js";
+import * as state from "./state.js";
+
+export function makeRecognise({ facts, seen, kept }) {
+  let given = null; // what the last request asked about, without its candidates
+  const rows = facts.gallery ? facts.gallery.rows : 0;
+  at("from-gallery").hidden = !rows;
+  at("row").max = rows - 1;
+  at("numbers").placeholder = `${facts.columns} numbers, separated by commas or spaces`;
+  at("drop-says").textContent = facts.pictures ? "Drop a picture here, or choose one"
+    : "This model names no encoder of pictures.";
+  at("picture").hidden = !facts.pictures;
+  at("candidates").value = state.value("among", facts.unseen ? "unseen" : "seen");
+
+  const ask = newest(async (what) => {
+    const found = what.form ? await post("/v1/predict/pictures", what.form) : await post("/v1/predict", {
+      ...what.body, candidates: at("candidates").value, ...kept.asClasses() });
+    at("recognised-title").textContent = `${what.title}: candidates, best first`;
+    fill(found, what);
+    if (what.row !== undefined) showRow(what.row, found);
+  });
+
+  function fill(found, what) {
+    const names = found.names[0], scores = found.scores[0];
+    const chances = found.probabilities ? found.probabilities[0] : null;
+    const low = Math.min(...scores), range = Math.max(...scores) - low || 1;
+    at("reasons").replaceChildren();
+    at("bars").replaceChildren(...names.map((name, k) => {
+      const bar = element("i");
+      bar.style.width = `${100 * (chances ? chances[k] : (scores[k] - low) / range)}%`;
+      const number = chances ? `${(100 * chances[k]).toFixed(1)} %` : score(scores[k]);
+      const button = element("button", { type: "button" }, bar,
+        element("span", { className: "name", textContent: name }), badge(seen.has(name), kept.has(name)),
+        element("span", { className: "number", textContent: number }));
+      button.setAttribute("aria-pressed", "false");
+      button.onclick = () => explain(button, name, what);
+      return element("li", {}, button);
+    }));
+  }
+
+  async function explain(button, name, what) {
+    if (!facts.explains || what.form) {
+      showError(new Error(what.form ? "reasons are given for rows, not for pictures"
+        : `a model of ${facts.method} gives no reasons`));
+      return;
+    }
+    const row = what.row !== undefined ? { gallery: what.row } : { row: what.body.rows[0] };
+    try {
+      const found = await post("/v1/explain", { ...row, name, ...kept.asClasses() });
+      for (const other of at("bars").querySelectorAll("button")) {
+        other.setAttribute("aria-pressed", String(other === button));
+      }
+      at("reasons").replaceChildren(element("h2", { textContent: `Why ${name}` }), ...found.tables.map(table));
+    } catch (error) { showError(error); }
+  }
+
+  function showRow(row, { labels, pictures }) {
+    const hasPicture = pictures !== null && pictures[0];
+    const figure = at("row-shown");
+    figure.hidden = false;
+    figure.querySelector("img").hidden = !hasPicture;
+    if (hasPicture) figure.querySelector("img").src = `/v1/gallery/${row}/thumb`;
+    figure.querySelector("figcaption").textContent = labels ? `labelled ${labels[0]}` : `row ${row}`;
+  }
+
+  function recogniseRow(row) {
+    const number = Math.max(0, Math.min(rows - 1, Math.trunc(Number(row)) || 0));
+    at("row").value = number;
+    state.set({ row: number });
+    again({ body: { gallery: [number] }, row: number, title: `Row ${number}` });
+  }
+
+  function again(what = given) {
+    given = what;
+    if (what) ask(what);
+  }
+
+  function recogniseNumbers() {
+    const numbers = at("numbers").value.split(/[\s,;]+/).filter(Boolean).map(Number);
+    if (!numbers.length || numbers.some((x) => !Number.isFinite(x))) {
+      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces`));
+      return;
+    }
+    again({ body: { rows: [numbers] }, title: "Pasted numbers" });
+  }
+
+  function recognisePicture(file) {
+    if (!file || !facts.pictures) return;
+    const form = new FormData();
+    form.append("pictures", file);
+    again({ form, title: file.name });
+  }
+
+  at("row").oninput = () => recogniseRow(at("row").value);
+  at("row-before").onclick = () => recogniseRow(Number(at("row").value) - 1);
+  at("row-after").onclick = () => recogniseRow(Number(at("row").value) + 1);
+  at("row-any").onclick = () => recogniseRow(Math.floor(Math.random() * rows));
+  at("numbers-go").onclick = recogniseNumbers;
+  at("candidates").onchange = () => { state.set({ among: at("candidates").value }); again(); };
+  at("picture").onchange = () => recognisePicture(at("picture").files[0]);
+  const drop = at("drop");
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    drop.addEventListener(kind, (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", kind === "dragover");
+      if (kind === "drop") recognisePicture(event.dataTransfer.files[0]);
+    });
+  }
+  return { show: () => (given || !rows ? again() : recogniseRow(state.value("row", 0))), recogniseRow };
+}
+
+function table({ title, columns, lines }) {
+  return element("table", {}, element("caption", { textContent: title }),
+    element("thead", {}, element("tr", {}, ...columns.map((c) => element("th", { textContent: c })))),
+    element("tbody", {}, ...lines.map((line) =>
+      element("tr", {}, ...line.map((text) => element("td", { textContent: text }))))));
+}

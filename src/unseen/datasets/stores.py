@@ -1,0 +1,206 @@
+"""Rows too many for memory: which files they lie in, and the labels beside them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from unseen.datasets.row_files import (
+    FEATURE_SUFFIXES,
+    LABEL_SUFFIXES,
+    ROW_NUMBER_COLUMNS,
+    Rows,
+    as_strings,
+    part,
+    read_feature_rows,
+    read_labels,
+)
+from unseen.errors import InputError, listed, require
+from unseen.files import reading
+from unseen.files.tables import LABEL_COLUMNS
+from unseen.rows.parts import (
+    ArrayPart,
+    NpyPart,
+    ParquetPart,
+    Part,
+    SparsePart,
+    ZarrPart,
+    is_sparse_file,
+    read_sparse,
+)
+from unseen.rows.store import RowStore
+
+_SHARDS = (".npy", ".parquet", ".npz")
+_ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
+_ARRAYS, _LABELS = ("features", "X"), ("labels", "y")
+_BESIDE = (*LABEL_COLUMNS, *ROW_NUMBER_COLUMNS, "image", "image_path")
+
+
+def open_rows(source: Any, labels: Any = None, column: str | None = None) -> RowStore:
+    """Rows on disk as one table that is read block by block, wherever the library takes an array.
+
+    Parameters
+    ----------
+    source : a file, a pattern such as "shards/*.npy", a folder of such files, or a list of files:
+        .npy, .parquet (one column of lists, or one column per feature), .zarr, a sparse matrix that
+        `scipy.sparse.save_npz` wrote. Also an array or a sparse matrix. Files are taken in the
+        order of their names, in which numbers count as numbers: part-2 comes before part-10.
+    labels : the class of each row, or a file of them. Without it they are looked for in the files
+        and in labels.txt, labels.npy or labels.csv in their folder.
+    column : which column of lists of a .parquet file, where it has several.
+    """
+    if isinstance(source, RowStore):
+        return source if labels is None else source.with_labels(_given_labels(labels))
+    if scipy.sparse.issparse(source):
+        return RowStore([SparsePart(source)], _given_labels(labels))
+    if isinstance(source, np.ndarray):
+        return RowStore([ArrayPart(source)], _given_labels(labels))
+    if isinstance(source, (str, os.PathLike)):
+        files, folder = _files(os.fspath(source))
+    else:
+        files = [Path(path) for path in source]
+        folder = files[0].parent if files else None
+    found = [_opened(path, column) for path in files]
+    store = RowStore([each for each, _ in found])
+    inside = [names for _, names in found]
+    known: Any = _given_labels(labels)
+    if known is None and all(names is not None for names in inside):
+        known = np.concatenate([as_strings(names) for names in inside])
+    if known is None and folder is not None:
+        beside = part(folder, "labels", LABEL_SUFFIXES, required=False)
+        known = None if beside is None else read_labels(beside, Rows(np.empty((0, 0)))).names
+    return store if known is None else store.with_labels(known)
+
+
+def is_store(source: str | os.PathLike[str]) -> bool:
+    """Whether a path means rows that only a store reads: a pattern, a folder of files of rows, a
+    Zarr array, a column of lists, a sparse matrix, numbers in half precision."""
+    text, path = os.fspath(source), Path(source)
+    if not os.path.exists(path):
+        return glob.has_magic(text) and bool(glob.glob(text))
+    if path.is_dir():
+        return _is_zarr(path) or store_in(path) is not None or bool(_shards(path))
+    if path.suffix == ".parquet":
+        return _has_lists(path)
+    if path.suffix == ".npy":
+        return reading.read_npy(path).dtype == np.float16
+    return is_sparse_file(path)
+
+
+def store_in(folder: Path) -> Path | None:
+    """The features of a user's folder if only a store reads them: features.zarr, a folder
+    "features", a column of lists, a sparse matrix."""
+    for path in (folder / "features.zarr", folder / "features"):
+        if path.is_dir() and (_is_zarr(path) or _shards(path)):
+            return path
+    for suffix in (".parquet", ".npz"):
+        path = folder / f"features{suffix}"
+        if path.is_file() and path.stat().st_size and is_store(path):
+            return path
+    return None
+
+
+def _files(source: str) -> tuple[list[Path], Path]:
+    """The files of rows that a path or a pattern means, and the folder of their labels."""
+    path = Path(source)
+    if not os.path.exists(source):
+        found = [Path(name) for name in glob.glob(source)]
+        if not glob.has_magic(source):
+            raise InputError(f"{source} does not exist")
+        found = [p for p in found if not _is_labels(p)]
+        if not found:
+            raise InputError(f"no file of rows matches {source}")
+        return sorted(found, key=_natural), found[0].parent
+    if not path.is_dir() or _is_zarr(path):
+        return [path], path.parent
+    inside = store_in(path)
+    if inside is None and any((path / f"features{s}").exists() for s in FEATURE_SUFFIXES):
+        inside = part(path, "features", FEATURE_SUFFIXES)
+    if inside is not None:
+        return (_files(str(inside))[0], path)
+    shards = _shards(path)
+    if not shards:
+        raise InputError(f"{path} has no files of rows: {', '.join(_SHARDS)} are looked for")
+    return shards, path
+
+
+def _shards(folder: Path) -> list[Path]:
+    """The files of rows in a folder, which are all of one kind."""
+    found = [p for p in folder.iterdir() if p.suffix in _SHARDS and not _is_labels(p)]
+    if any((folder / f"classes{s}").exists() for s in (".csv", ".tsv", ".npz", ".mat", ".parquet")):
+        return []  # a data set, whose features have a name of their own
+    kinds = sorted({p.suffix for p in found})
+    if len(kinds) > 1:
+        return []
+    return sorted(found, key=_natural)
+
+
+def _is_labels(path: Path) -> bool:
+    return path.stem in ("labels", "classes", "images")
+
+
+def _natural(path: Path) -> list[Any]:
+    """Names with their numbers by size."""
+    parts = re.split(r"(\d+)", path.name)
+    return [(int(text), "") if k % 2 else (-1, text) for k, text in enumerate(parts)]
+
+
+def _opened(path: Path, column: str | None) -> tuple[Part, Any]:
+    """One file of rows, and the labels inside it or None."""
+    if _is_zarr(path):
+        return _zarr(path)
+    if path.suffix == ".npy":
+        return NpyPart(path), None
+    if path.suffix == ".parquet":
+        found = ParquetPart(path, column, _BESIDE)
+        name = next((name for name in LABEL_COLUMNS if name in found.text), None)
+        return found, None if name is None else found.words(name)
+    if is_sparse_file(path):
+        return read_sparse(path), None
+    if path.suffix not in FEATURE_SUFFIXES:
+        kinds = ", ".join((*FEATURE_SUFFIXES, ".zarr"))
+        raise InputError(f"{path}: rows must be in a file of kind {kinds}")
+    rows = read_feature_rows(path)
+    made = ArrayPart(rows.X, str(path))
+    made.columns = rows.columns
+    return made, rows.labels
+
+
+def _is_zarr(path: Path) -> bool:
+    return path.is_dir() and any((path / mark).exists() for mark in _ZARR_MARKS)
+
+
+def _zarr(path: Path) -> tuple[Part, Any]:
+    zarr: Any = require("zarr", "stores", f"reading {path}")
+    with reading.whole(path, ".zarr"):
+        opened = zarr.open(str(path), mode="r")
+    if hasattr(opened, "shape"):
+        return ZarrPart(opened, str(path)), None
+    arrays = {name: opened[name] for name in (*_ARRAYS, *_LABELS) if name in opened}
+    features = reading.first(arrays, _ARRAYS)
+    if features is None:
+        raise InputError(f"{path} has no array {listed(_ARRAYS)}")
+    labels = reading.first(arrays, _LABELS)
+    return ZarrPart(features, str(path)), None if labels is None else np.asarray(labels[:])
+
+
+def _has_lists(path: Path) -> bool:
+    parquet: Any = require("pyarrow.parquet", "data", f"reading {path}")
+    with reading.whole(reading.checked_path(path), ".parquet"):
+        schema = parquet.read_schema(path)
+    return any("list<" in str(field.type) for field in schema)
+
+
+def _given_labels(labels: Any) -> np.ndarray | None:
+    if labels is None:
+        return None
+    if isinstance(labels, (str, os.PathLike)):
+        return read_labels(Path(labels), Rows(np.empty((0, 0)))).names
+    found = np.asarray(labels)
+    return found if found.dtype.kind in "biuf" else as_strings(found)

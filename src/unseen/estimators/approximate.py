@@ -1,0 +1,149 @@
+"""Approximate search by inner product: lists of rows that lie together, compressed (IVF-PQ)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen.classes import ClassTable
+from unseen.errors import InputError, require
+from unseen.support.work import tell
+
+# Columns that share one byte of a compressed row.
+_COLUMNS_A_BYTE = 8
+_ROWS_A_LIST, _MOST_LISTS, _SAMPLE_A_LIST = 64, 65_536, 64
+_STEPS, _SAMPLE_A_CODE = 6, 40  # of k-means, for lists and codebooks
+_MAKES = 256  # rows that the codebook of a byte needs
+_N_QUERIES = 64
+# How many times more rows than are asked for are scored exactly.
+_AGAIN = (2, 8, 32)
+
+
+class Settings(NamedTuple):
+    """How wide to search: lists looked through, and rows scored exactly for each one wanted."""
+
+    lists: int
+    again: int
+
+
+class Approximate:
+    """Compressed rows in lists, and how wide to search them.
+
+    The product with a query stays an inner product: no column is added that would make it a
+    distance, which costs nearly all of the recall.
+    """
+
+    def __init__(self, found: Any, width: int, settings: Settings, recall: float) -> None:
+        self._found, self.width, self.settings, self.recall = found, width, settings, recall
+
+    @staticmethod
+    def n_lists(n_rows: int) -> int:
+        wanted = 2 * np.sqrt(n_rows)
+        return int(np.clip(min(wanted, n_rows / _ROWS_A_LIST), 1, _MOST_LISTS))
+
+    @classmethod
+    def sample_size(cls, n_rows: int) -> int:
+        """Rows to learn lists and codebooks from."""
+        return max(_SAMPLE_A_LIST * cls.n_lists(n_rows), 20_000)
+
+    @classmethod
+    def learn(cls, sample: np.ndarray, n_rows: int) -> Approximate:
+        """Lists and codebooks from some of the vectors."""
+        faiss: Any = require("faiss", "ann", "approximate search")
+        if len(sample) < _MAKES:
+            raise InputError(
+                f"{len(sample)} rows are too few to be compressed: leave out `approximate`"
+            )
+        width = sample.shape[1]
+        n_bytes = -(-width // _COLUMNS_A_BYTE)
+        columns, n_lists = n_bytes * _COLUMNS_A_BYTE, cls.n_lists(n_rows)
+        kind = f"IVF{n_lists},PQ{n_bytes}x8"
+        found = faiss.index_factory(columns, kind, faiss.METRIC_INNER_PRODUCT)
+        # Codebooks need little care, as what is found is scored exactly.
+        for steps, sample_size in ((found.cp, _SAMPLE_A_LIST), (found.pq.cp, _SAMPLE_A_CODE)):
+            steps.niter, steps.max_points_per_centroid = _STEPS, sample_size
+            steps.min_points_per_centroid = 1  # else it warns on standard error
+        found.do_polysemous_training = False  # slow, and of use to Hamming distances alone
+        found.train(_padded(sample, columns))
+        return cls(found, width, Settings(1, _AGAIN[0]), 0.0)
+
+    def add(self, vectors: Iterable[np.ndarray]) -> None:
+        """Take in vectors, whose numbers follow those that are there."""
+        for block in vectors:
+            self._found.add(_padded(block, self._found.d))
+
+    def search(self, queries: np.ndarray, k: int) -> list[np.ndarray]:
+        """Numbers of rows to be scored exactly, for each query."""
+        faiss: Any = require("faiss", "ann", "approximate search")
+        how = faiss.SearchParametersIVF(nprobe=self.settings.lists)
+        n_wanted = min(self.settings.again * k, self._found.ntotal)
+        _, numbers = self._found.search(_padded(queries, self._found.d), n_wanted, params=how)
+        return [row[row >= 0] for row in numbers]
+
+    def widen(
+        self, find: Callable[[int], np.ndarray], true: Sequence[np.ndarray], recall: float
+    ) -> None:
+        """Look through as few lists as find the share `recall` of the true rows.
+
+        Half of the queries decide, the others measure what is reached. `find` searches for one.
+        """
+        half = len(true) // 2
+        choices: list[tuple[float, Settings]] = []
+        for again in _AGAIN:
+            lists = 1
+            while True:
+                self.settings = Settings(lists, again)
+                start = time.perf_counter()
+                reached = _recall(find, true, range(half))
+                seconds = time.perf_counter() - start
+                if reached >= recall:
+                    choices.append((seconds, self.settings))
+                    break
+                if lists >= self._found.nlist:
+                    break
+                lists = min(2 * lists, self._found.nlist)
+        # Where even all lists are not enough: the widest there is.
+        widest = Settings(self._found.nlist, _AGAIN[-1])
+        self.settings = min(choices)[1] if choices else widest
+        self.recall = _recall(find, true, range(half, len(true)))
+        tell(f"recall {self.recall:.3f} by {self.settings.lists} of {self._found.nlist} lists")
+
+    def write(self, path: Path) -> None:
+        require("faiss", "ann", "approximate search").write_index(self._found, str(path))
+
+    @classmethod
+    def read(cls, path: Path, facts: dict[str, Any]) -> Approximate:
+        """What `write` wrote; the path was checked by its checksum."""
+        faiss: Any = require("faiss", "ann", f"reading {path}")
+        settings = Settings(int(facts["lists"]), int(facts["again"]))
+        return cls(faiss.read_index(str(path)), int(facts["width"]), settings, facts["recall"])
+
+    def facts(self) -> dict[str, Any]:
+        return {"width": self.width, "recall": float(self.recall), **self.settings._asdict()}
+
+
+def mixtures(model: Any) -> ClassTable:
+    """Made-up classes to try a search on: means of the descriptions of two classes each."""
+    table, rng = model.class_table_, np.random.default_rng(0)
+    pairs = rng.integers(0, table.n_classes, (_N_QUERIES, 2))
+    shares = rng.uniform(0.5, 1.0, (_N_QUERIES, 1))
+    vectors = shares * table.vectors[pairs[:, 0]] + (1 - shares) * table.vectors[pairs[:, 1]]
+    names = [f"mixture {number}" for number in range(_N_QUERIES)]
+    return ClassTable(names, vectors, table.attributes, table.groups)
+
+
+def _recall(
+    find: Callable[[int], np.ndarray], true: Sequence[np.ndarray], queries: Iterable[int]
+) -> float:
+    shares = [np.isin(true[number], find(number)).mean() for number in queries]
+    return float(np.mean(shares))
+
+
+def _padded(vectors: np.ndarray, width: int) -> np.ndarray:
+    padded = np.zeros((len(vectors), width), np.float32)
+    padded[:, : vectors.shape[1]] = vectors
+    return padded

@@ -1,0 +1,220 @@
+"""Row stores: the same numbers as an array, from any kind of file."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unseen import InputError, open_rows
+from unseen.rows.store import RowStore
+
+
+@pytest.fixture
+def X() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((57, 5)).astype(np.float32)
+
+
+def shards(folder: Path, X: np.ndarray, *bounds: int) -> str:
+    for number, part in enumerate(np.split(X, bounds)):
+        np.save(folder / f"part-{number}.npy", part)
+    return str(folder / "*.npy")
+
+
+def test_shards_are_one_array(tmp_path: Path, X: np.ndarray):
+    store = open_rows(shards(tmp_path, X, 10, 11, 40))
+    assert store.shape == X.shape
+    assert store.dtype == np.float32
+    assert len(store) == 57
+    np.testing.assert_array_equal(store[:], X)
+    np.testing.assert_array_equal(store[9:41], X[9:41])
+    np.testing.assert_array_equal(store[::-3], X[::-3])
+    np.testing.assert_array_equal(store[[56, 0, 10, 10, -1]], X[[56, 0, 10, 10, -1]])
+    np.testing.assert_array_equal(store[X[:, 0] > 0], X[X[:, 0] > 0])
+    np.testing.assert_array_equal(store[12], X[12])
+    np.testing.assert_array_equal(np.concatenate([block for _, block in store.blocks()]), X)
+    assert store[3:3].shape == (0, 5)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_rows_in_any_order(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+    X = np.arange(60, dtype=np.float64).reshape(20, 3)
+    store = open_rows(shards(tmp_path_factory.mktemp("s"), X, 4, 4, 13))
+    first = data.draw(st.lists(st.integers(0, 19), min_size=1, max_size=30))
+    chosen = store.select(np.array(first))
+    second = data.draw(st.lists(st.integers(0, len(first) - 1), max_size=30))
+    np.testing.assert_array_equal(
+        chosen[np.array(second, dtype=int)], X[first][np.array(second, dtype=int)]
+    )
+    np.testing.assert_array_equal(chosen[1:7], X[first][1:7])
+
+
+def test_numbers_in_names_count_as_numbers(tmp_path: Path):
+    for number in (10, 9, 100, 1):
+        np.save(tmp_path / f"emb_{number}.npy", np.full((1, 2), float(number)))
+    assert open_rows(tmp_path)[:][:, 0].tolist() == [1, 9, 10, 100]
+
+
+@pytest.mark.parametrize(
+    ("given", "used"), [("f2", "f4"), ("f4", "f4"), ("f8", "f8"), ("u1", "f8"), (">f4", "f4")]
+)
+def test_precision_is_that_of_an_array(tmp_path: Path, given: str, used: str):
+    X = np.arange(12).reshape(4, 3).astype(given)
+    np.save(tmp_path / "x.npy", X)
+    store = open_rows(tmp_path / "x.npy")
+    assert store.dtype == store[:].dtype == np.dtype(used)
+    np.testing.assert_array_equal(store[:], X.astype(used))
+
+
+def test_rows_stored_by_columns(tmp_path: Path, X: np.ndarray):
+    np.save(tmp_path / "x.npy", np.asfortranarray(X))
+    store = open_rows(tmp_path / "x.npy")
+    np.testing.assert_array_equal(store[3:20], X[3:20])
+    np.testing.assert_array_equal(store[[5, 2]], X[[5, 2]])
+
+
+def test_a_column_of_lists(tmp_path: Path, X: np.ndarray):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    for number, kind in enumerate([pa.list_(pa.float32(), 5), pa.list_(pa.float32())]):
+        table = pa.table(
+            {"key": ["x"] * 57, "label": [f"c{k % 3}" for k in range(57)],
+             "embedding": pa.array(X.tolist(), kind)}
+        )  # fmt: skip
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=13)
+    store = open_rows(tmp_path)
+    assert store.shape == (114, 5)
+    np.testing.assert_array_equal(store[:], np.vstack([X, X]))
+    np.testing.assert_array_equal(store[[113, 2, 60]], np.vstack([X, X])[[113, 2, 60]])
+    assert store.labels is not None
+    assert store.labels[:4].tolist() == ["c0", "c1", "c2", "c0"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(store))[:], store[:])
+
+
+def test_lists_of_different_lengths_are_an_error(tmp_path: Path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"embedding": pa.array([[1.0], [2.0, 3.0, 4.0]])})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"x\.parquet: the lists of column 'embedding' differ"):
+        open_rows(tmp_path / "x.parquet")[:]
+    both = pa.table({"a": [[1.0]], "b": [[2.0]]})
+    pq.write_table(both, tmp_path / "y.parquet")
+    with pytest.raises(InputError, match="say which by `column`"):
+        open_rows(tmp_path / "y.parquet")
+    assert open_rows(tmp_path / "y.parquet", column="b")[0].tolist() == [2.0]
+
+
+def test_a_column_for_each_feature(tmp_path: Path, X: np.ndarray):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    columns = {f"f{k}": X[:, k] for k in range(5)}
+    pq.write_table(pa.table(columns | {"label": ["a"] * 57}), tmp_path / "x.parquet")
+    store = open_rows(tmp_path / "x.parquet")
+    assert store.columns == ("f0", "f1", "f2", "f3", "f4")
+    np.testing.assert_array_equal(store[:], X)
+    turned = store.with_columns(["f3", "f0"])
+    np.testing.assert_array_equal(turned[2:9], X[2:9, [3, 0]])
+    np.testing.assert_array_equal(turned.select(np.array([4, 1]))[:], X[[4, 1]][:, [3, 0]])
+    with pytest.raises(InputError, match="has no column 'f7'; it has 'f0'"):
+        store.with_columns(["f7"])
+
+
+def test_zarr(tmp_path: Path, X: np.ndarray):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
+    made = group.create_array("features", shape=X.shape, chunks=(10, 5), dtype="f4")
+    made[:] = X
+    group.create_array("labels", shape=(57,), dtype="i4")[:] = np.arange(57) % 4
+    store = open_rows(tmp_path / "x.zarr")
+    np.testing.assert_array_equal(store[:], X)
+    np.testing.assert_array_equal(store[[50, 3, 3]], X[[50, 3, 3]])
+    assert store.labels is not None
+    assert store.labels[5] == "1"
+
+
+def test_sparse_rows(tmp_path: Path, X: np.ndarray):
+    X[X < 0.5] = 0
+    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_array(X))
+    for store in (open_rows(tmp_path / "x.npz"), open_rows(scipy.sparse.csc_matrix(X))):
+        np.testing.assert_array_equal(store[4:30], X[4:30])
+        np.testing.assert_array_equal(store[[9, 1]], X[[9, 1]])
+
+
+def test_labels_beside(tmp_path: Path, X: np.ndarray):
+    names = np.array([f"class {k % 4}" for k in range(57)])
+    pattern = shards(tmp_path, X, 20)
+    assert open_rows(pattern).labels is None
+    np.save(tmp_path / "labels.npy", names)
+    for source in (pattern, tmp_path):
+        found = open_rows(source).labels
+        assert found is not None
+        assert found.tolist() == names.tolist()
+    chosen = open_rows(pattern).select(np.array([5, 2])).labels
+    assert chosen is not None
+    assert chosen.tolist() == names[[5, 2]].tolist()
+    numbers = open_rows(pattern, labels=np.arange(57)).labels
+    assert numbers is not None
+    assert numbers[3] == 3
+    with pytest.raises(InputError, match=r"57 rows in .* but 3 labels"):
+        open_rows(pattern, labels=["a", "b", "c"])
+
+
+def test_a_slow_format_is_spooled_once(tmp_path: Path, X: np.ndarray):
+    store = RowStore(open_rows(scipy.sparse.csr_array(X))._parts)
+    fast = store.select(np.array([7, 3, 50])).spooled()
+    folder = Path(fast.paths[0]).parent
+    assert not fast.is_slow
+    assert fast.spooled() is fast
+    np.testing.assert_array_equal(fast[:], X[[7, 3, 50]])
+    del fast
+    assert not folder.exists()
+
+
+def test_what_does_not_fit_in_memory_is_said(
+    tmp_path: Path, X: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
+    store = open_rows(shards(tmp_path, X, 20))
+    np.testing.assert_array_equal(np.asarray(store), X)
+    monkeypatch.setattr("unseen.rows.store.free_memory", lambda: 2 * store.nbytes - 1.0)
+    with pytest.raises(InputError, match="half of which may be used"):
+        np.asarray(store)
+
+
+def test_errors_name_the_file(tmp_path: Path, X: np.ndarray):
+    X[33, 2] = np.nan
+    store = open_rows(shards(tmp_path, X, 20))
+    for read in (lambda: store[:], lambda: store[[33]], store.check):
+        with pytest.raises(InputError, match=r"part-1\.npy is NaN or infinite in row 13, column 2"):
+            read()
+    store[:33]
+    np.save(tmp_path / "part-2.npy", np.zeros((2, 4)))
+    with pytest.raises(InputError, match=r"part-2\.npy has 4 columns, .*part-0\.npy has 5"):
+        open_rows(tmp_path)
+    (tmp_path / "part-1.npy").write_bytes((tmp_path / "part-1.npy").read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"truncated|shorter"):
+        open_rows(tmp_path / "part-1.npy")
+    with pytest.raises(InputError, match=r"no file of rows matches .*\*\.foo"):
+        open_rows(str(tmp_path / "*.foo"))
+    with pytest.raises(InputError, match="whole rows"):
+        store[0, 1]
+    with pytest.raises(InputError, match="between 0 and 56"):
+        store[57]
+
+
+def test_huge_numbers_are_no_infinity(tmp_path: Path):
+    np.save(tmp_path / "x.npy", np.full((4, 3), 3e38, np.float32))
+    assert open_rows(tmp_path / "x.npy")[:].max() > 2e38
+
+
+def test_a_fingerprint_sees_other_rows(tmp_path: Path, X: np.ndarray):
+    store = open_rows(shards(tmp_path, X, 20))
+    assert store.fingerprint() == open_rows(X).fingerprint()
+    X[4, 4] += 1
+    assert store.fingerprint() != open_rows(X).fingerprint()
