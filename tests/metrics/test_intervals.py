@@ -6,12 +6,13 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from unseen.metrics.intervals import Interval, accuracy_draws
 
 
 def ends(draws: np.ndarray) -> tuple[float, float]:
-    return astuple(Interval.of(draws))
+    return astuple(Interval.of(draws, draws.mean()))
 
 
 def test_they_are_those_of_a_bootstrap_made_row_by_row() -> None:
@@ -35,7 +36,19 @@ def test_the_ends_hold_the_accuracy_and_are_the_same_each_time() -> None:
     low, high = ends(accuracy_draws(y, predicted).per_class)
     assert low < np.mean(predicted == y) < high
     assert ends(accuracy_draws(y, predicted).per_class) == (low, high)
-    assert ends(accuracy_draws(y, y).per_class) == (1, 1)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_results_without_an_error_are_not_certain(right: bool) -> None:
+    """The exact binomial interval of 30 rows; unequal classes count as fewer."""
+    y = np.repeat(["a", "b", "c"], 10)
+    draws = accuracy_draws(y, y if right else np.roll(y, 10))
+    exact = binomtest(30 if right else 0, 30).proportion_ci(0.95)
+    for found in draws:
+        assert astuple(Interval.of(found, float(right))) == pytest.approx(tuple(exact), abs=1e-3)
+    y = np.repeat(["a", "b", "c"], [1, 14, 15])
+    uneven = accuracy_draws(y, y)
+    assert Interval.of(uneven.per_class, 1.0).low < Interval.of(uneven.per_image, 1.0).low - 0.2
 
 
 def test_they_hold_the_truth_as_often_as_they_say() -> None:

@@ -42,7 +42,8 @@ class GeneralizedResult:
 
     They hold at one factor, the `seen_penalty` that comes off the scores of seen classes: what
     `calibrate_seen` has learned from training rows, or 0 where it was not called
-    (`is_calibrated`). `ausuc` is the area under the curve over all factors.
+    (`is_calibrated`), which some methods do not need (`needs_calibration`). `ausuc` is the area
+    under the curve over all factors.
     """
 
     seen: float
@@ -51,6 +52,7 @@ class GeneralizedResult:
     ausuc: float
     seen_penalty: float
     is_calibrated: bool
+    needs_calibration: bool
     seen_interval: Interval
     unseen_interval: Interval
     harmonic_interval: Interval
@@ -62,6 +64,11 @@ class GeneralizedResult:
             return (
                 f"Seen classes score {self.seen_penalty:.4g} less, as learned by calibrate_seen "
                 "from training rows; AUSUC is over all such factors."
+            )
+        if not self.needs_calibration:
+            return (
+                "Nothing comes off the scores of seen classes, which this method does not need; "
+                "AUSUC is over all factors."
             )
         return (
             "Nothing comes off the scores of seen classes, as the model was not calibrated: "
@@ -117,8 +124,9 @@ class Evaluation(Shown):
             yield "generalised, unseen", _within(part.unseen, part.unseen_interval)
             yield "harmonic mean", _within(part.harmonic_mean, part.harmonic_interval)
             yield "AUSUC", f"{part.ausuc:.3f}"
+            nothing = "not calibrated" if part.needs_calibration else "not needed by this method"
             penalty = f"{part.seen_penalty:.4g}, learned from training rows"
-            yield "off seen scores", penalty if part.is_calibrated else "nothing: not calibrated"
+            yield "off seen scores", penalty if part.is_calibrated else f"nothing: {nothing}"
 
 
 def _within(share: float, interval: Interval) -> str:
@@ -151,10 +159,12 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     accuracy = metrics.accuracies_by_class(y, predicted)
     precision = metrics.average_precision_by_class(y, scores, names)
     relative = metrics.mean_average_precision(y, relative_scores(scores), names)
+    per_class = metrics.per_class_accuracy(y, predicted)
+    per_image = metrics.per_image_accuracy(y, predicted)
     draws = accuracy_draws(y, predicted)
     return Evaluation(
-        per_class_accuracy=metrics.per_class_accuracy(y, predicted),
-        per_image_accuracy=metrics.per_image_accuracy(y, predicted),
+        per_class_accuracy=per_class,
+        per_image_accuracy=per_image,
         mean_average_precision=metrics.mean_average_precision(y, scores, names),
         relative_mean_average_precision=relative,
         chance=1 / names.size,
@@ -165,8 +175,8 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
             for n in names.tolist()
         ),
         generalized=_generalized(model, data),
-        per_class_interval=Interval.of(draws.per_class),
-        per_image_interval=Interval.of(draws.per_image),
+        per_class_interval=Interval.of(draws.per_class, per_class),
+        per_image_interval=Interval.of(draws.per_image, per_image),
     )
 
 
@@ -225,9 +235,12 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
         ausuc=curve.ausuc,
         seen_penalty=penalty or 0.0,
         is_calibrated=penalty is not None,
-        seen_interval=Interval.of(of_seen),
-        unseen_interval=Interval.of(of_unseen),
-        harmonic_interval=Interval.of(metrics.harmonic_mean(of_seen, of_unseen)),
+        needs_calibration=model.needs_calibration,
+        seen_interval=Interval.of(of_seen, found.seen),
+        unseen_interval=Interval.of(of_unseen, found.unseen),
+        harmonic_interval=Interval.of(
+            metrics.harmonic_mean(of_seen, of_unseen), found.harmonic_mean
+        ),
     )
 
 
