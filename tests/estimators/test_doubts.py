@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from unseen import ESZSL, ClassTable, make_zero_shot
+from unseen import ESZSL, ClassTable, make_zero_shot, open_rows
 from unseen.errors import TrustWarning
 
 
@@ -26,6 +27,20 @@ def test_unseen_classes_that_share_nothing_with_seen_ones(data: Any) -> None:
     names = data.classes.names
     with pytest.warns(TrustWarning, match=r"has nothing in common with that of any seen class"):
         ESZSL().fit(*data.training_set(), classes=ClassTable(names, np.eye(names.size)))
+
+
+def test_zero_is_a_value_like_others_where_some_are_less(data: Any) -> None:
+    names, signs = data.classes.names, np.eye(data.classes.n_classes)
+    signs[0, 0] = -1
+    ESZSL().fit(*data.training_set(), classes=ClassTable(names, signs))
+
+
+def test_rows_of_a_store_that_are_all_the_same(data: Any, tmp_path: Path) -> None:
+    X, y = data.training_set()
+    np.save(tmp_path / "rows.npy", np.ones_like(X))
+    store = open_rows(tmp_path / "rows.npy")
+    with pytest.warns(TrustWarning, match="all training rows are the same"):
+        ESZSL().fit(store, y, classes=data.classes)
 
 
 def test_classes_of_the_same_description(data: Any) -> None:

@@ -328,6 +328,8 @@ class ClassTable:
                 f"{name!r} and {other!r} have the same description{more}: no row can tell them "
                 "apart"
             )
+        if (self.vectors < 0).any():  # zero is a value like others, and does not stand for nothing
+            return
         is_seen = np.isin(self.names, seen)
         used = (self.vectors[is_seen] != 0).any(axis=0)
         has_used = (self.vectors[:, used] != 0).any(axis=1)

@@ -135,11 +135,12 @@ class ZeroShotClassifier(
             ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
         )
         table.rows(labels)
-        doubts = [*[_ORDINARY] * one_hot, *[_SAME] * all_the_same(X), *table.doubts(seen)]
-        for doubt in doubts:
+        for doubt in [*[_ORDINARY] * one_hot, *table.doubts(seen)]:
             warnings.warn(doubt, TrustWarning, stacklevel=2)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
+        if all_the_same(X):  # some methods refuse them
+            warnings.warn(_SAME, TrustWarning, stacklevel=2)
         self._trained_on = TrainedOn(given, y, X.dtype, table)
         return self
 

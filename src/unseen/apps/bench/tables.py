@@ -121,7 +121,7 @@ def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
     notes = [f"{trials}; tuning {tuning}; {'; '.join(splits.values())}."]
     if beside_paper:
         notes.append("The paper's numbers are with VGG-19 features, its splits and tuning.")
-    if not any(r["generalized"] for r in records):
+    if all("generalized" in r and not r["generalized"] for r in records):
         notes.append(
             "Trained on all rows of seen classes, as in the paper; 'unseen fit' leaves out those "
             "that a data set keeps for testing."
