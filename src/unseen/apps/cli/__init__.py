@@ -39,7 +39,7 @@ COMMANDS = {
     ),
     "fit": ("models", "Train a model on the seen classes of a data set and save it."),
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
-    "retrieve": ("rows", "Find the rows that fit the description of a class best."),
+    "retrieve": ("retrieving", "Find the rows that fit the description of a class best."),
     "explain": ("rows", "Say why a row is, or is not, of a class."),
     "evaluate": ("models", "Measure a model on the unseen classes of a data set."),
     "tune": ("models", "Choose parameters by holding out seen classes."),

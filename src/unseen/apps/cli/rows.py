@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 from dataclasses import asdict
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,20 +13,19 @@ import numpy as np
 import typer
 
 from unseen.apps.cli import paths
-from unseen.apps.cli.options import FEATURES, Features, Json, Model, NewClasses, Table
+from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.apps.cli.pictures import (
     Images,
     check_encoder,
-    holds_pictures,
+    is_pictures,
     new_classes,
     picture_rows,
 )
 from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import ZeroShotClassifier, open_index
-from unseen.estimators.base import Ranking
+from unseen.estimators import ZeroShotClassifier
 from unseen.files.writing import writing
 from unseen.rows.blocks import array_blocks
 from unseen.storage.models import KIND, tensors
@@ -73,10 +71,10 @@ def predict(
     """
     paths.check_table_out(out)
     model, rows = model_and_rows(model_file, features, classes, images)
-    among = _candidate_names(candidates, model)
+    among = candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
-    beside, n_rows = _beside(rows), rows.X.shape[0]
+    beside, n_rows = beside_rows(rows), rows.X.shape[0]
     wanted = n_rows if out is not None or json else min(n_rows, _SHOWN)
     with working(f"predicting {n_rows:,} rows"):
         X = rows.X if wanted == n_rows else rows.X[:wanted]
@@ -95,7 +93,7 @@ def predict(
             line[first] = line[first] if line[p] >= reject else None if json else _NONE
     places = [f" {k}" for k in range(1, top + 1)] if top > 1 else [""]
     header = ["row", *beside, *(f"{word}{k}" for k in places for word in ("class", "score"))]
-    _deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
+    deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
 
 
 def _best_probability(model: ZeroShotClassifier, X: Any, among: list[Any]) -> np.ndarray:
@@ -111,92 +109,6 @@ def _among(names: list[Any], model: ZeroShotClassifier) -> str:
     n_known = model.class_table_.n_classes
     more = "" if len(names) == n_known else f" (--candidates all for all {n_known})"
     return counted(len(names), f"{kind}class") + more
-
-
-def retrieve(
-    name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
-    out: Table = None,
-    classes: NewClasses = None,
-    against: Annotated[
-        str,
-        typer.Option(
-            help="Classes that compete for the rows: unseen, seen, all, or names separated by "
-            "commas. Finds more where classes are alike."
-        ),
-    ] = "",
-    model_file: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL]", help="A model file made by 'unseen fit'.")
-    ] = None,
-    features: Annotated[str | None, typer.Argument(metavar="[FEATURES]", help=FEATURES)] = None,
-    index: Annotated[
-        Path | None,
-        typer.Option(help="An index made by 'unseen index', in place of MODEL and FEATURES."),
-    ] = None,
-    images: Images = "",
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with the pictures to this .html file.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Find the rows that fit the description of a class best.
-
-    Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
-    """
-    paths.check_table_out(out)
-    if html is not None:
-        paths.check_pages_out(html)
-    rows = None
-    if index is not None:
-        if model_file is not None:
-            raise InputError(
-                "--index has a model and rows of its own: leave out MODEL and FEATURES"
-            )
-        gallery = open_index(index)
-        if classes is not None:
-            gallery = gallery.reveal(new_classes(gallery.model, classes))
-        model, n_rows = gallery.model, gallery.n_rows
-        search: Any = gallery.rank
-    elif model_file is None or features is None:
-        raise InputError("give a model and rows (MODEL FEATURES), or --index with an index of them")
-    else:
-        model, rows = model_and_rows(model_file, features, classes, images)
-        n_rows = rows.X.shape[0]
-        search = partial(_rank, model, rows.X)
-    beside = {} if rows is None else _beside(rows)
-    if html is not None and (rows is None or rows.image_paths is None):
-        raise InputError(
-            f"--html shows pictures, and {index or features} does not say where any are"
-        )
-    wanted = _class_name(name, model)
-    with working(f"ranking {n_rows:,} rows"):
-        rivals = _candidate_names(against, model) if against else None
-        ranking = search(wanted, min(k, n_rows), rivals)
-    known = [column[ranking.rows].tolist() for column in beside.values()]
-    places = range(1, ranking.rows.size + 1)
-    found = zip(places, ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True)
-    if html is not None and rows is not None:
-        _write_gallery(html, name, rows, ranking)
-    title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
-    header = ["place", "row", *beside, "score"]
-    _deliver(title, header, list(map(list, found)), len(places), out, json)
-
-
-def _rank(model: ZeroShotClassifier, X: Any, name: Any, k: int, against: Any) -> Ranking:
-    return model.rank(name, X, k, against)
-
-
-def _write_gallery(path: Path, name: str, rows: Rows, ranking: Ranking) -> None:
-    from unseen.apps.report.gallery_page import Hit, write_gallery
-
-    images, labels = rows.image_paths, rows.labels
-    assert images is not None
-    hits = [
-        Hit(str(images[row]), float(score), "" if labels is None else str(labels[row]))
-        for row, score in zip(ranking.rows, ranking.scores, strict=True)
-    ]
-    write_gallery(path, name, hits, rows.X.shape[0], paths.command_line())
-    note(f"a page with the pictures: {path}")
 
 
 def explain(
@@ -222,7 +134,7 @@ def explain(
         )
     x = X[row : row + 1]
     named = model.predict(x)[0]
-    found = model.explain(x, _class_name(name, model) if name else named, top)
+    found = model.explain(x, class_name(name, model) if name else named, top)
     label = {} if labels is None else {"label": labels[row]}
     if json:
         show_json({"row": row, "named": named, **label, **asdict(found)})
@@ -234,7 +146,7 @@ def explain(
         show(*table)
 
 
-def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
+def candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
     """The classes to choose among, by name."""
     groups = {
         "": model.classes_,
@@ -253,10 +165,10 @@ def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
         if text in map(str, model.class_table_.names.tolist())
         else [part.strip() for part in parts]
     )
-    return [_class_name(name, model) for name in names]
+    return [class_name(name, model) for name in names]
 
 
-def _class_name(text: str, model: ZeroShotClassifier) -> Any:
+def class_name(text: str, model: ZeroShotClassifier) -> Any:
     """The class that a user names on the command line; a model may have numbers for names."""
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text not in names:
@@ -281,7 +193,7 @@ def model_and_rows(
         model = model.reveal(new_classes(model, classes))
     if is_store(features):
         return model, _stored(features, model, names)
-    if holds_pictures(features):
+    if is_pictures(features):
         return model, picture_rows(model, model_file, features, images)
     check_encoder(model, features, model_file)
     if not os.path.exists(features):
@@ -308,7 +220,7 @@ def _stored(features: str, model: ZeroShotClassifier, names: tuple[str, ...] | N
     return Rows(store, store.labels)
 
 
-def _beside(rows: Rows) -> dict[str, np.ndarray]:
+def beside_rows(rows: Rows) -> dict[str, np.ndarray]:
     """Columns that tell a user which row is which, under names that the result has no use for."""
     named = {
         f"{c} (given)" if c in _RESULT else c or "name": cells for c, cells in rows.beside.items()
@@ -317,7 +229,7 @@ def _beside(rows: Rows) -> dict[str, np.ndarray]:
     return named | {c: cells for c, cells in known.items() if cells is not None}
 
 
-def _deliver(
+def deliver(
     title: str,
     header: list[str],
     lines: list[list[Any]],

@@ -16,6 +16,7 @@ from unseen.apps.report.provenance import made_with, provenance
 from unseen.apps.report.publish import Shown, has_pictures, publish, write_page
 from unseen.apps.report.results import class_table, results_table
 from unseen.datasets import ZeroShotDataset
+from unseen.datasets.folder import missing_pictures
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.files import reading
@@ -95,7 +96,10 @@ def _retrieval(found: Measurements, top: int, folder: Path) -> str:
         "come out, best first."
     )
     if not has_pictures(found.data):
-        return says + _returned_table(found, top)
+        lacking = "".join(
+            html.paragraph(f"{text}.", note=True) for text in missing_pictures(found.data)
+        )
+        return says + lacking + _returned_table(found, top)
     shown = figures.gallery(found, top)
     table = html.details("The rows by their numbers", _returned_table(found, top))
     return says + publish(shown, folder) + table

@@ -92,7 +92,7 @@ class Choice(NamedTuple):
 
 
 def choose(trials: Sequence[Trial], default: Trial, n_held: int, n_classes: int) -> Choice:
-    """Keep the default unless the winner beats it by more than two standard errors.
+    """Keep the default unless the winner beats it by more than the margin of the difference.
 
     The best of many settings is partly luck: its own splits speak for it. Differences are taken
     split by split, as splits differ in difficulty more than settings do. A default that failed is
@@ -101,7 +101,9 @@ def choose(trials: Sequence[Trial], default: Trial, n_held: int, n_classes: int)
     """
     able = [t for t in trials if t is not default and t.scores and t.error is None]
     if not able:
-        return Choice(default, default, Estimate(0.0, 0.0), default.n_splits, True)
+        return Choice(
+            default, default, Estimate(0.0, 0.0, default.n_splits), default.n_splits, True
+        )
     winner = able[0]
     n = min(winner.n_splits, default.n_splits)
     gains = [a - b for a, b in zip(winner.scores, default.scores, strict=False)]
