@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from statistics import fmean
 from typing import Any
 
-from unseen.errors import InputError, counted, nearest
+from unseen.errors import InputError, counted, nearest, require
 from unseen.estimators import DEFAULT_METHOD
 from unseen.evaluation.estimates import Estimate, estimate
+from unseen.support.shown import Shown
 
 # A method this many times faster is worth a word where it cannot be told apart.
 _MUCH_FASTER = 2.0
+# How many methods are printed.
+_SHOWN = 12
 MEASURES = {"per_class_accuracy": "accuracy", "mean_average_precision": "mAP"}
 
 
@@ -46,8 +49,8 @@ class Compared:
         return fmean(self.fit_seconds) if self.fit_seconds else nan
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Methods on seen classes held out of training, the same ones for all of them.
 
     methods : best first; one that was measured on fewer splits stands after those with more, and
@@ -139,6 +142,28 @@ class Comparison:
         names = ("scoring", "n_splits", "n_held", "n_seen", "budget", "spent", "recommended")
         facts = {name: getattr(self, name) for name in names}
         return facts | {"rivals": self.rivals, "methods": found, "words": self.in_words()}
+
+    def to_frame(self) -> Any:
+        """The methods as a pandas DataFrame, best first (needs the extra `data`)."""
+        pandas = require("pandas", "data", "a DataFrame")
+        lines = []
+        for found in self.methods:
+            line: dict[str, Any] = {"method": found.method, "splits": found.n_splits}
+            for measure in MEASURES:
+                known = self.estimate(found.method, measure)
+                line |= {measure: known.mean, f"{measure}_error": known.error}
+            lines.append(line | {"fit_seconds": found.seconds, "error": found.error})
+        return pandas.DataFrame(lines).set_index("method")
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        held = f"{self.n_held} of {self.n_seen} seen classes held out, {self.n_splits} times"
+        yield "recommended", self.recommended if self.measured else "none: nothing was measured"
+        yield "by", f"{self.scoring}; {held}"
+        for found in self.methods[:_SHOWN]:
+            told = shown(self.estimate(found.method)) if found.n_splits else None
+            yield found.method, told or found.error or found.left_out or "no result"
+        if len(self.methods) > _SHOWN:
+            yield "and", f"{len(self.methods) - _SHOWN} more"
 
     def in_words(self) -> list[str]:
         """Which method to take and how sure that is, a sentence or two for each point."""

@@ -25,16 +25,18 @@ from unseen.apps.cli.pictures import (
 from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import METHODS, ZeroShotClassifier
-from unseen.estimators.explanation import Explanation
-from unseen.estimators.match_explanation import MatchExplanation
+from unseen.estimators import ZeroShotClassifier
 from unseen.files.writing import writing
+from unseen.rows.blocks import array_blocks
 from unseen.storage.models import KIND, tensors
 
 # Columns of a result.
-_RESULT = ("place", "row", "image", "label", "class", "score")
-# How many lines of a result are shown where it is not written to a file.
+_RESULT = ("place", "row", "image", "label", "probability", "class", "score")
+# What stands for the class of a row that is rejected.
+_NONE = "none of these"
+# What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# How many lines of a result are shown where it is not written to a file.
 _SHOWN = 20
 
 
@@ -51,6 +53,15 @@ def predict(
         ),
     ] = "",
     classes: NewClasses = None,
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0,
+            max=1,
+            help=f"Answer '{_NONE}' where the best class has a smaller probability than this.",
+        ),
+    ] = None,
     images: Images = "",
     json: Json = False,
 ) -> None:
@@ -68,15 +79,27 @@ def predict(
     with working(f"predicting {n_rows:,} rows"):
         X = rows.X if wanted == n_rows else rows.X[:wanted]
         best = model.top_k(X, top, among)
+        if reject is not None:
+            beside["probability"] = _best_probability(model, X, among)
     known = [column[:wanted].tolist() for column in beside.values()]
     found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
     lines = [
         [row, *cells, *chain.from_iterable(zip(names, scores, strict=True))]
         for row, (names, scores, *cells) in enumerate(found)
     ]
+    if reject is not None:
+        first, p = len(beside) + 1, len(beside)
+        for line in lines:
+            line[first] = line[first] if line[p] >= reject else None if json else _NONE
     places = [f" {k}" for k in range(1, top + 1)] if top > 1 else [""]
     header = ["row", *beside, *(f"{word}{k}" for k in places for word in ("class", "score"))]
     deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
+
+
+def _best_probability(model: ZeroShotClassifier, X: Any, among: list[Any]) -> np.ndarray:
+    """The probability of the best candidate of each row."""
+    blocks = array_blocks(X)
+    return np.concatenate([model.predict_proba(X[rows], among).max(axis=1) for rows in blocks])
 
 
 def _among(names: list[Any], model: ZeroShotClassifier) -> str:
@@ -105,21 +128,13 @@ def explain(
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
     model, (X, labels, *_) = model_and_rows(model_file, features, classes, images)
-    reasons = getattr(model, "explain", None)
-    if reasons is None:
-        able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
-        raise InputError(
-            f"{model_file} is of {type(model).__name__}; only {listed(able)} give reasons"
-        )
     if row >= X.shape[0]:
         raise InputError(
             f"--row {row}: {features} has {counted(X.shape[0], 'row')}, counted from 0"
         )
     x = X[row : row + 1]
     named = model.predict(x)[0]
-    found: Explanation | MatchExplanation = reasons(
-        x, class_name(name, model) if name else named, top
-    )
+    found = model.explain(x, class_name(name, model) if name else named, top)
     label = {} if labels is None else {"label": labels[row]}
     if json:
         show_json({"row": row, "named": named, **label, **asdict(found)})

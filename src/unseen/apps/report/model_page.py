@@ -47,7 +47,7 @@ def write_model_report(
     results = {m.label: m.evaluation for m in found.methods}
     figure = partial(publish, folder=folder / "figures")
     sections: dict[str, Callable[[], str]] = {
-        "Results": lambda: html.table(*results_table("", results)[1:3]),
+        "Results": lambda: _results(results_table("", results)),
         "Retrieval": lambda: _retrieval(found, top, folder / "figures"),
         "Precision and recall": lambda: figure(figures.precision_recall(found)),
         "Confusions": lambda: figure(figures.confusion(found)) + _confusions(found),
@@ -83,6 +83,10 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         raise InputError(
             "latent links can be shown of JLSE and KernelJLSE alone; give a model of one of these"
         )
+
+
+def _results(made: html.Table) -> str:
+    return html.table(made.columns, made.rows) + "".join(map(html.paragraph, made.notes))
 
 
 def _retrieval(found: Measurements, top: int, folder: Path) -> str:
