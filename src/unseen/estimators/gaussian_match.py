@@ -258,6 +258,7 @@ class GaussianMatch(MeanPredictor):
             table.vectors[0].astype(np.float64),
             self.class_table_.select(self.seen_classes_),
             top,
+            self._temperature(),
         )
 
     def _check_state(self) -> None:

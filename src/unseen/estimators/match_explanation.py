@@ -27,7 +27,9 @@ class Evidence:
 class MatchExplanation:
     """The score of one row with one class, taken apart.
 
-    `score` is what `similarities` gives; `probability` that of a match if one pair in two matches.
+    `score` is what `similarities` gives, the logarithm of how much likelier the row is of this class
+    than of any; `probability` that of a match if one pair in two matches and the model is right,
+    which it never is in full: what `calibrate_seen` learned tempers it.
     `similarity` is z'μ, by which a row is nearer to this class than to others; `directions` are its
     parts, each named by the seen classes at its ends. `classes` are seen classes that the row looks
     like and whose descriptions are alike: z'T_c weighed by the kernel. `attributes` are those that
@@ -84,6 +86,7 @@ def explain_match(
     vector: np.ndarray,
     seen: ClassTable,
     top: int,
+    temperature: float,
 ) -> MatchExplanation:
     """z'μ(s) = Σ_d z_d μ_d(s) with its largest terms named, and what stands behind it."""
     mean = terms.mean[0]
@@ -98,7 +101,7 @@ def explain_match(
     return MatchExplanation(
         name=name,
         score=score,
-        probability=float(expit(score)),
+        probability=float(expit(score / temperature)),
         similarity=float(by_direction.sum()),
         classes=tuple(Evidence(names[k], float(by_class[k])) for k in largest(by_class, top)),
         directions=tuple(

@@ -127,7 +127,7 @@ def explain(
 
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
-    model, (X, labels, *_) = model_and_rows(model_file, features, classes, images)
+    model, (X, labels, pictures, *_) = model_and_rows(model_file, features, classes, images)
     if row >= X.shape[0]:
         raise InputError(
             f"--row {row}: {features} has {counted(X.shape[0], 'row')}, counted from 0"
@@ -136,12 +136,14 @@ def explain(
     named = model.predict(x)[0]
     found = model.explain(x, class_name(name, model) if name else named, top)
     label = {} if labels is None else {"label": labels[row]}
+    image = {} if pictures is None else {"image": pictures[row]}
     if json:
-        show_json({"row": row, "named": named, **label, **asdict(found)})
+        show_json({"row": row, **image, "named": named, **label, **asdict(found)})
         return
     labelled = "".join(f", labelled {str(label)!r}," for label in label.values())
+    shown = "".join(f" ({path})" for path in image.values() if path)
     (_, columns, lines), *reasons = found.tables()
-    show(f"Row {row}{labelled} is named {str(named)!r}", columns, lines)
+    show(f"Row {row}{shown}{labelled} is named {str(named)!r}", columns, lines)
     for table in reasons:
         show(*table)
 

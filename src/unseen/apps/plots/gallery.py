@@ -10,6 +10,8 @@ import numpy as np
 
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain
 
+# So many pictures beside each other are as wide as a title.
+_WIDE = 5
 _ONE_COLUMN = 8
 _STEP = 1.08
 _FEW_PIXELS = 48
@@ -53,7 +55,9 @@ def gallery_figure(
         left, top = (k // n_lines) * block + room, (k % n_lines) * _STEP
         axes.text(left - 0.12, top + 0.5, _name(strip, side), **style)
         _strip(axes, strip, left, top, described, look)
-    axes.text(0.1, -0.35, plain(title, 80), color=look.ink, fontsize=12, va="center")
+    # Above the pictures, unless they are too few for a line of words.
+    start = room if cells * n_columns >= _WIDE else 0.1
+    axes.text(start, -0.35, plain(title, 80), color=look.ink, fontsize=12, va="center")
     return figure
 
 

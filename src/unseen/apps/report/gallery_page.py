@@ -25,6 +25,7 @@ _STYLE = """<style>
            grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); }
 .gallery figure { margin: 0; overflow: visible; }
 .gallery .picture { display: flex; align-items: center; justify-content: center; height: 10rem;
+                    box-sizing: border-box;
                     border: 1px solid var(--line); border-radius: 6px; padding: .3rem; }
 .gallery .wrong .picture { border: 2px dashed var(--soft); }
 .gallery img { max-width: 100%; max-height: 100%; width: auto; border-radius: 3px; }
