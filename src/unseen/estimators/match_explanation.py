@@ -27,9 +27,9 @@ class Evidence:
 class MatchExplanation:
     """The score of one row with one class, taken apart.
 
-    `score` is what `similarities` gives, the logarithm of how much likelier the row is of this class
-    than of any; `probability` that of a match if one pair in two matches and the model is right,
-    which it never is in full: what `calibrate_seen` learned tempers it.
+    `score` is what `similarities` gives, the logarithm of how much likelier the row is of this
+    class than of any; `probability` that of a match if one pair in two matches and the model is
+    right, which it never is in full: what `calibrate_seen` learned tempers it.
     `similarity` is z'μ, by which a row is nearer to this class than to others; `directions` are its
     parts, each named by the seen classes at its ends. `classes` are seen classes that the row looks
     like and whose descriptions are alike: z'T_c weighed by the kernel. `attributes` are those that
