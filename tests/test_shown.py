@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unseen import ESZSL, compare, evaluate, make_zero_shot, tune
+from unseen import ESZSL, InputError, compare, evaluate, make_zero_shot, tune
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,21 @@ def test_a_tuning_and_a_comparison(data: Any) -> None:
     both = compare(X, y, data.classes, ["eszsl", "sae"])
     assert f"recommended  {both.recommended}" in fits_a_screen(both)
     assert both.to_frame().index.tolist() == [m.method for m in both.methods]
+
+
+def test_results_can_be_drawn(data: Any) -> None:
+    X, y = data.training_set()
+    found = evaluate(ESZSL().fit(X, y, classes=data.classes), data)
+    (axes,) = found.plot().axes
+    accuracy = next(line for line in axes.lines if line.get_label() == "accuracy")
+    assert sorted(accuracy.get_xdata()) == pytest.approx(
+        sorted(100 * c.accuracy for c in found.by_class)
+    )
+    tried = tune(ESZSL(), X, y, data.classes, {"row_penalty": [1e-3, 1e-1]})
+    assert "the default" in tried.plot().axes[0].get_legend_handles_labels()[1]
+    assert len(compare(X, y, data.classes, ["eszsl", "sae"], n_splits=2).plot().axes) == 2
+    with pytest.raises(InputError, match="no picture of a ZeroShotDataset"):
+        data.plot()
 
 
 def test_names_are_escaped_on_a_page(data: Any) -> None:

@@ -62,6 +62,8 @@ class Comparison(Shown):
     Standard errors allow for splits that share classes; see `unseen.evaluation.estimates`.
     """
 
+    _drawn_by = "unseen.apps.plots.comparison:comparison_figure"
+
     methods: tuple[Compared, ...]
     scoring: str
     n_splits: int

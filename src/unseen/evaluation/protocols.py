@@ -85,6 +85,8 @@ class Evaluation(Shown):
     Intervals hold the middle 95 % of a bootstrap over classes and their rows.
     """
 
+    _drawn_by = "unseen.apps.plots.results:evaluation_figure"
+
     per_class_accuracy: float
     per_image_accuracy: float
     mean_average_precision: float

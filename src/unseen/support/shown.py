@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from importlib import import_module
+from typing import Any, ClassVar
+
+from unseen.errors import InputError
 
 
 class Shown:
-    """What gives its facts (`_facts`: pairs of a name and a value) prints on one screen."""
+    """What gives its facts (`_facts`: pairs of a name and a value) prints on one screen.
+
+    `_drawn_by` is the place of the function that draws it, "module:function", in a room above.
+    """
+
+    _drawn_by: ClassVar[str] = ""
+
+    def plot(self) -> Any:
+        """A figure of matplotlib, which a notebook shows and `savefig` writes (extra `report`)."""
+        if not self._drawn_by:
+            raise InputError(f"there is no picture of a {type(self).__name__}")
+        module, _, name = self._drawn_by.partition(":")
+        return getattr(import_module(module), name)(self)
 
     def _facts(self) -> Iterable[tuple[str, object]]:
         raise TypeError(f"{type(self).__name__} must define _facts")

@@ -211,3 +211,20 @@ def test_encoders_are_listed() -> None:
     assert found["basic"]["here"] == "yes"
     assert "facebook/dinov2-small" in found
     assert "licence" in run_unseen("encoders").out
+
+
+def test_reveal_saves_a_model_that_knows_more(work: Path, tmp_path: Path) -> None:
+    lines = (work / "numbers.csv").read_text().splitlines()
+    (tmp_path / "more.csv").write_text("\n".join([lines[0], "purple disc,1,0,1,0,1,0,0,0"]))
+    out = tmp_path / "made" / "wider.unseen"
+    outcome = run_unseen(
+        "reveal", work / "m.unseen", "--classes", tmp_path / "more.csv", "--out", out
+    )
+    assert outcome.code == 0, outcome
+    assert "1 class more ('purple disc')" in outcome.out
+    assert "does not exist yet and will be made" in outcome.err
+    wider, before = load(out), load(work / "m.unseen")
+    assert set(wider.classes_) - set(before.classes_) == {"purple disc"}
+    assert wider.training_data_ == before.training_data_, "it still knows its encoder"
+    again = run_unseen("reveal", out, "--classes", tmp_path / "more.csv", "--out", out, "--json")
+    assert again.json["new"] == []

@@ -41,6 +41,7 @@ COMMANDS = {
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
     "retrieve": ("retrieving", "Find the rows that fit the description of a class best."),
     "explain": ("rows", "Say why a row is, or is not, of a class."),
+    "reveal": ("revealing", "Add described classes to a model and save it."),
     "evaluate": ("models", "Measure a model on the unseen classes of a data set."),
     "tune": ("models", "Choose parameters by holding out seen classes."),
     "bench": ("bench", "Measure methods on data sets, over several trials."),

@@ -47,8 +47,8 @@ def fit(
         bool,
         typer.Option(
             "--calibrate",
-            help="Learn what seen classes lose when they compete with unseen ones, by a second "
-            "training without some classes.",
+            help="Learn what seen classes lose when they compete with unseen ones, and how scores "
+            "become probabilities, by a second training without some classes.",
         ),
     ] = False,
     checkpoint: options.Checkpoint = None,

@@ -38,6 +38,8 @@ def check_out(out: Path, what: str, is_such: Callable[[Path], bool]) -> None:
         raise InputError(f"cannot write {out}: {folder} is not a folder")
     if out.is_dir():
         raise InputError(f"cannot write {out}: it is a folder")
+    if folder.absolute() != out.absolute().parent:
+        note(f"the folder {out.parent} does not exist yet and will be made")
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write {out}: permission denied in {folder}")
     if os.path.exists(out) and not (out.is_file() and (not out.stat().st_size or is_such(out))):

@@ -125,6 +125,8 @@ class Tuning(Shown):
     finished : whether all that the strategy asks for was done within the budget.
     """
 
+    _drawn_by = "unseen.apps.plots.results:tuning_figure"
+
     trials: tuple[Trial, ...]
     choice: Choice
     estimator: ZeroShotClassifier
