@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", nargs="*", default=DATASETS)
     parser.add_argument("--rows", nargs="*", type=int, default=[1000, 5000])
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=4)
     parser.add_argument("--draws", type=int, default=3)
     given = parser.parse_args()
     lines = []
