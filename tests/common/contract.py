@@ -25,6 +25,8 @@ from unseen.classes import ClassHoldout
 from unseen.errors import TrustWarning
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.evaluation.tuning.settings import is_range
+from unseen.model import pulls
+from unseen.storage import models, tensors
 from unseen.support import work
 
 # scikit-learn checks that an estimator may fail, with the reason. Empty is best.
@@ -322,6 +324,17 @@ class Contract:
             np.testing.assert_array_equal(
                 loaded.similarities(rows, candidates), fitted.similarities(rows, candidates)
             )
+
+    def test_a_model_file_holds_nothing_of_the_size_of_the_rows(
+        self, data: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pulls, "MOST_NUMBERS", 1)
+        monkeypatch.setattr(pulls, "LEAST_ROWS", 50)
+        X, y = data.training_set()
+        X, y = X[:-3], y[:-3]
+        self.make().fit(X, y, classes=data.classes).save(tmp_path / "model")
+        arrays = tensors.read(tmp_path / "model", models.KIND)[1]
+        assert not [name for name, array in arrays.items() if y.size in array.shape]
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot fork here")
     def test_a_forked_child_predicts_too(

@@ -13,6 +13,7 @@ from tests.oracles.gaussian import Oracle
 from unseen import ClassTable, InputError, load, make_zero_shot
 from unseen.estimators import GaussianMatch
 from unseen.estimators import gaussian_match as module
+from unseen.rows.blocks import BLOCK_BYTES
 from unseen.rows.scaling import ClassScaler, RowScaler
 from unseen.training.gaussian import left_out
 
@@ -369,3 +370,27 @@ def test_the_gain_is_at_most_half_the_way_to_the_next_class(problem: Problem) ->
         margin.append(min(0.5 * ((own - m) ** 2).sum() for m in np.delete(means, c, 0)) - known)
     expected = min(np.mean(loss), np.mean(margin) / 2)
     assert posterior.gain == pytest.approx(expected)
+
+
+def test_scores_of_both_precisions_by_the_same_candidates(problem: Problem) -> None:
+    model = problem.model()
+    double = model.similarities(problem.test)
+    single = model.similarities(problem.test.astype(np.float32))
+    assert (double.dtype, single.dtype) == (np.float64, np.float32)
+    np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(model.similarities(problem.test), double)
+
+
+def test_where_candidates_are_many_rows_are_few_at_a_time(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else narrow rows would have scores of any size at once."""
+    model, X = problem.model(), np.tile(problem.test, (2000, 1))
+    rng = np.random.default_rng(0)
+    many = ClassTable([f"class {k}" for k in range(500)], rng.standard_normal((500, 5)))
+    sizes, score = [], model._score
+    monkeypatch.setattr(model, "_score", lambda X, p: sizes.append(len(X)) or score(X, p))
+    found = model.predict(X, many)
+    assert max(sizes) * 500 * X.itemsize <= BLOCK_BYTES
+    assert sum(sizes) == len(X)
+    np.testing.assert_array_equal(found[:18], model.predict(problem.test, many))

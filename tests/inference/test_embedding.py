@@ -27,7 +27,7 @@ def class_problem(s: np.ndarray, m: LatentModel, fit: float = 1.0) -> tuple[Any,
     H = fit * (m.source_shrink * np.eye(H_S) + m.source_fit * m.B.T @ m.B) / C
     r = fit * m.source_fit * m.B.T @ s / C
     weights = np.full(N, m.negative_weight / (C * N))
-    return H, r, m.Zt @ m.W.T, weights, -np.ones(N), m.away_bias, m.loss
+    return H, r, m.away_pulls(), weights, -np.ones(N), m.away_bias, m.loss
 
 
 def row_problem(x: np.ndarray, m: LatentModel) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ def test_algorithm_4_never_comes_closer_to_the_training_data(loss: str, which: s
     S, XD = rng.standard_normal((20, D_S)), 3 * rng.standard_normal((20, H_T))
     scorers: tuple[Scorer, Scorer] = away(model), Scorer(model, 1)
     for scores in (
-        [z.embed_classes(S) @ model.W @ model.Zt.T for z in scorers],
+        [z.embed_classes(S) @ model.away_pulls().T for z in scorers],
         [z.embed_rows(XD) @ model.W.T @ model.Zs.T for z in scorers],
     ):
         slack = [np.maximum(0, 1 + s + model.b) for s in scores]

@@ -121,5 +121,6 @@ def test_other_widths_are_named(numbers: tuple[int, int, int], sentence: str) ->
 
 def test_a_mixture_of_precisions_is_refused() -> None:
     model = latent_model()
+    assert model.Zt is not None
     with pytest.raises(InputError, match="its Zt is not a table of numbers like the others"):
         replace(model, Zt=model.Zt.astype(np.float32)).check(9, 8, 6)

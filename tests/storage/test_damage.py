@@ -19,6 +19,7 @@ from safetensors.numpy import load, save
 import unseen
 from unseen import ESZSL, JLSE, InputError, KernelJLSE, make_zero_shot
 from unseen.model.latent import LatentModel, Spaces
+from unseen.model.pulls import RowPulls
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import RowScaling
 from unseen.storage import tensors
@@ -408,9 +409,21 @@ def latent(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.fixture(scope="module")
+def with_codes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same, with the codes of its rows."""
+    data = make_zero_shot(5, 2, rows_per_class=4, n_features=6, n_attributes=4, n_factors=3)
+    path = tmp_path_factory.mktemp("with_codes") / "model"
+    KernelJLSE(3, keep_codes=True).fit(*data.training_set(), classes=data.classes).save(path)
+    return path.read_bytes()
+
+
 def field(found: Parts, name: str) -> tuple[list[Any], int]:
     """Where a field of the latent model lies, or one of its spaces or kernel."""
     place = found.manifest["state"]["latent_"]["latent model"]
+    if name.startswith("pulls."):
+        place = place[[f.name for f in fields(LatentModel)].index("pulls")]["row pulls"]
+        return place, [f.name for f in fields(RowPulls)].index(name.partition(".")[2])
     for owner, kind, word in (
         ("spaces", Spaces, "spaces"), ("rows", RowScaling, "row scaling"),
         ("class_kernel", KernelFeatures, "row kernel"),
@@ -424,7 +437,7 @@ def field(found: Parts, name: str) -> tuple[list[Any], int]:
 
 
 ARRAYS = ["Zs", "Zt", "B", "D", "W", "rows.mean", "class_kernel.landmarks",
-          "class_kernel.projection"]  # fmt: skip
+          "class_kernel.projection", "pulls.values"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -443,11 +456,11 @@ ARRAYS = ["Zs", "Zt", "B", "D", "W", "rows.mean", "class_kernel.landmarks",
     ids=["fewer rows", "narrower", "deeper", "flat", "empty", "whole", "half", "wider"],
 )
 def test_arrays_of_another_shape_or_kind_are_refused(
-    name: str, change: Any, latent: bytes, request: Any
+    name: str, change: Any, latent: bytes, with_codes: bytes, request: Any
 ) -> None:
-    if name == "Zt" and request.node.callspec.id.startswith("fewer rows"):
+    if name in ("Zt", "pulls.values") and request.node.callspec.id.startswith("fewer rows"):
         pytest.skip("a model of fewer rows is another model")
-    found = parts(latent)
+    found = parts(with_codes if name == "Zt" else latent)
     place, k = field(found, name)
     reference = place[k]["array"]
     found.arrays[reference] = np.ascontiguousarray(change(found.arrays[reference]))
@@ -472,7 +485,10 @@ def test_arrays_of_another_shape_or_kind_are_refused(
         ("rows.scale", None), ("rows.constant", -0.1), ("rows.constant", 0.0),
         ("rows.constant", "x"), ("rows.mean", 0.5), ("class_kernel.width", 0),
         ("class_kernel.width", -1.0), ("class_kernel.shift", 0.0), ("is_coupled", 1),
-        ("is_coupled", None),
+        ("is_coupled", None), ("pulls", None), ("pulls", 3), ("pulls", {"list": []}),
+        ("pulls.n_rows", 19), ("pulls.n_rows", 20.0), ("pulls.n_rows", None),
+        ("pulls.error", -1.0), ("pulls.error", "x"), ("pulls.values", 1.0),
+        ("Zt", {"array": "array0"}),
     ],
 )  # fmt: skip
 def test_values_that_no_model_has_are_refused(name: str, bad: Any, latent: bytes) -> None:

@@ -21,7 +21,7 @@ from unseen.estimators.candidates import candidates_of, check_scored, doubts_of_
 from unseen.estimators.linear_explanation import explain_linear
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import all_the_same, array_blocks, checked_array
+from unseen.rows.blocks import all_the_same, checked_array, row_blocks
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.rows.store import RowStore, store_for
 from unseen.storage.checkpoint import TrainedOn
@@ -418,10 +418,12 @@ class ZeroShotClassifier(
         is_seen &= np.isclose(table.vectors, known[number]).all(axis=1)
         return np.where(is_seen, number, -1)
 
-    def _row_blocks(self, X: Any) -> Any:
+    def _row_blocks(self, X: Any, width: int = 0) -> Any:
+        """Blocks of rows, which are no larger if each row becomes `width` numbers."""
         check_is_fitted(self)
         X = checked_rows(self, X, reset=False)
-        return (np.asarray(X[rows]) for rows in array_blocks(X))
+        blocks = row_blocks(X.shape[0], X.itemsize * max(X.shape[1], width))
+        return (np.asarray(X[rows]) for rows in blocks)
 
     def _rank(
         self, similarities: Callable[[ClassTable], np.ndarray], wanted: Any, k: Any, against: Any
@@ -436,7 +438,7 @@ class ZeroShotClassifier(
         return Ranking(best, scores[best])
 
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
-        return self._scores_of(self._row_blocks(X), self._score, table)
+        return self._scores_of(self._row_blocks(X, table.n_classes), self._score, table)
 
     def _scores_of(self, blocks: Any, score: Callable[[Any, Any], np.ndarray], table: Any) -> Any:
         """The scores of blocks of rows, or of what an index keeps of them."""

@@ -76,7 +76,10 @@ class JLSE(PairMatching):
     row_scaler, class_scaler : a `RowScaler` and a `ClassScaler`.
     constant_feature : size of a last feature that is the same for every row, in units of the root
         mean square length of rows. The paper has no bias, so rows without their mean need it.
-    random_state : seed of random starts and visiting orders.
+    random_state : seed of random starts, of visiting orders, and of the rows drawn (`keep_codes`).
+    keep_codes : keep the code of every training row, N x h_t, in the model and its files. Without
+        them Algorithm 4 has W z_j of all training rows up to 4 million numbers (16 MB), and beyond
+        that of rows drawn at random, with a known error (`latent_.pulls`).
 
     Attributes after `fit`
     ----------------------
@@ -118,6 +121,7 @@ class JLSE(PairMatching):
     )
     constant_feature: float = parameter(0.4, NOT_NEGATIVE)
     random_state: int = parameter(0, at_least(0), None)
+    keep_codes: bool = parameter(False, "boolean")
 
     @classmethod
     def default_grid(cls) -> dict[str, Any]:
@@ -147,7 +151,8 @@ class JLSE(PairMatching):
             data = Data(S, TrainingRows(X, spaces.rows), pairs)
             training = begin(data, self, algorithm.block_tol, checkpoint.state("rounds"))
             algorithm.run(training, checkpoint)
-        self.latent_ = training.model(spaces, self._link if labels.ndim == 1 else "margin")
+            latent = training.model(spaces, self._link if labels.ndim == 1 else "margin")
+            self.latent_ = latent if self.keep_codes else latent.without_codes(self.random_state)
         self.history_ = np.array([[*parts, parts.total] for parts in training.history])
         self.n_iter_ = len(training.history) - 1
         self._kept = {}

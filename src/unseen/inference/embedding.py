@@ -63,26 +63,28 @@ class AwayScorer(Scorer):
         self.target_fit = choices.target_fit or model.target_fit
         self._offset, self._effort = choices.offset, Effort(choices.tol)
 
-    def _pairs(self, n_rows: int, n_classes: int) -> Pairs:
-        """Pairs none of which match, with the ω of a negative pair in J."""
-        omega = self.model.negative_weight / (self.model.Zs.shape[0] * self.model.Zt.shape[0])
+    def _pairs(self, n_rows: int, n_classes: int, n_training: int) -> Pairs:
+        """Pairs none of which match, with the ω of a negative pair in J over so many rows."""
+        omega = self.model.negative_weight / (self.model.Zs.shape[0] * n_training)
         return Pairs.negative(n_rows, n_classes, omega, self.model.loss)
 
     def embed_classes(self, S: np.ndarray) -> np.ndarray:
         model = self.model
         ridge = model.source_ridge(self.source_fit, 1.0 / len(model.Zs))
-        pairs, squares = self._pairs(len(model.Zt), len(S)), np.square(S, dtype=np.float64)
+        squares = np.square(S, dtype=np.float64)
         options: dict[str, Any] = {"bias": model.away_bias, "effort": self._effort}
         options["s_sq"] = squares.sum(axis=1)
-        with threads_for(model.Zt.size * len(S)):
-            SB, F = S @ model.B, model.Zt @ model.W.T
+        with threads_for(model.n_rows * model.W.shape[1] * len(S)):
+            SB, F = S @ model.B, model.away_pulls()
+            # Rows that stand for all have the weight of all.
+            pairs = self._pairs(len(F), len(S), len(F))
             found = fit_source_codes_with_pairs(SB, ridge, F, pairs, model.source_set, **options)
         return found.value
 
     @cached_property
     def _rows(self) -> TargetSolver:
         model = self.model
-        ridge = model.target_ridge(self.target_fit, 1.0 / len(model.Zt))
+        ridge = model.target_ridge(self.target_fit, 1.0 / model.n_rows)
         return TargetSolver(ridge, model.Zs @ model.W, model.away_bias, self._effort)
 
     def embed_rows(self, XD: np.ndarray, seen: bool = False) -> np.ndarray:
@@ -90,7 +92,8 @@ class AwayScorer(Scorer):
             return self.model.embed_rows(XD)
         n_classes = len(self.model.Zs)
         with threads_for(XD.size * n_classes):
-            return self._rows.solve(XD, self._pairs(len(XD), n_classes)).value
+            pairs = self._pairs(len(XD), n_classes, self.model.n_rows)
+            return self._rows.solve(XD, pairs).value
 
     def gallery_codes(self, XD: np.ndarray) -> np.ndarray:
         return np.hstack([self.embed_rows(XD, seen=seen) for seen in (False, True)])
@@ -111,5 +114,6 @@ def class_levels(model: LatentModel, Zs: np.ndarray) -> np.ndarray:
     code in doing so. Taking a part of this level off its scores does the same by one number per
     class: the code stays where its description puts it, and no ranking within a class changes.
     """
-    sample = model.Zt[:: max(1, model.Zt.shape[0] // SAMPLE)]
-    return np.quantile(model.scores(Zs, sample), _LEVEL, axis=0)
+    pulls = model.away_pulls()
+    scores = pulls[:: max(1, len(pulls) // SAMPLE)] @ Zs.T
+    return np.quantile(scores, _LEVEL, axis=0) + scores.dtype.type(model.b)

@@ -56,7 +56,7 @@ class PairScorer(Scorer):
 
     def __init__(self, model: LatentModel, decision: int, choices: Algorithm3) -> None:
         super().__init__(model, decision)
-        n_rows, n_classes = (1, 1) if model.is_coupled else (len(model.Zt), len(model.Zs))
+        n_rows, n_classes = (1, 1) if model.is_coupled else (model.n_rows, len(model.Zs))
         # λ2s of decision 2, and λ2s and λ2t against which a pair pulls.
         self.source_fit = choices.source_fit or model.source_fit
         self._source_fit = choices.source_fit or model.source_fit * n_rows

@@ -15,7 +15,8 @@ them Student's t.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -106,22 +107,30 @@ class Posterior:
 
     def gallery_scores(self, codes: np.ndarray, classes: ClassTerms) -> np.ndarray:
         """F of rows with classes, N x n, by what `gallery_codes` made of the rows."""
-        dtype, Z = codes.dtype, codes[:, :-2]
-        inverse = 1.0 / classes.variance
-        # The columns of the gallery stay as they are: zeros for the last two are cheaper.
-        pull = np.pad(-2.0 * classes.mean * inverse, ((0, 0), (0, 2))).astype(dtype)
-        if not self.spread:
-            pull[:, -2] = 1.0
-        distances = codes @ pull.T
+        if codes.dtype not in classes.ready:
+            classes.ready[codes.dtype] = self._factors(classes, codes.dtype)
+        pull, inverse, own, level = classes.ready[codes.dtype]
+        scores = codes @ pull
         if self.spread:
-            distances += (Z * Z) @ inverse.T.astype(dtype)
-        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse)
-        distances += own.astype(dtype)
-        np.maximum(distances, 0.0, out=distances)
-        scores = self.log_density(distances)
-        scores += (classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)).astype(dtype)
+            scores += np.square(codes[:, :-2]) @ inverse
+        scores += own
+        np.maximum(scores, 0.0, out=scores)
+        self._log_density(scores)
+        scores += level
         scores += codes[:, -1:]
         return scores
+
+    def _factors(self, classes: ClassTerms, dtype: np.dtype) -> tuple[np.ndarray, ...]:
+        """What rows are multiplied by and what is added, for the squared distances over ν."""
+        unit, inverse = self.tails or 1.0, 1.0 / classes.variance
+        # The columns of the gallery stay as they are: zeros for the last two are cheaper.
+        pull = np.pad(-2.0 * classes.mean * inverse, ((0, 0), (0, 2)))
+        if not self.spread:
+            pull[:, -2] = 1.0
+        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse)
+        level = classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)
+        found = (pull.T / unit, inverse.T / unit, own / unit, level)
+        return tuple(np.ascontiguousarray(part, dtype) for part in found)
 
     def gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
         """[z, c], whose product with [μ, 1] is the score up to a constant of the class: of
@@ -131,10 +140,16 @@ class Posterior:
 
     def log_density(self, distances: np.ndarray) -> np.ndarray:
         """log of the density at squared distances, without the determinant and what F has twice."""
-        if self.tails is None:
-            return -0.5 * distances
-        half = 0.5 * (self.tails + self.between.size)
-        return -distances.dtype.type(half) * np.log1p(distances / distances.dtype.type(self.tails))
+        return self._log_density(distances / distances.dtype.type(self.tails or 1.0))
+
+    def _log_density(self, distances: np.ndarray) -> np.ndarray:
+        """The same in place, at squared distances over ν, or as they are for Gaussians."""
+        half = 0.5
+        if self.tails is not None:
+            np.log1p(distances, out=distances)
+            half *= self.tails + self.between.size
+        distances *= -distances.dtype.type(half)
+        return distances
 
     def check(self, n_columns: int, n_descriptors: int, n_classes: int) -> None:
         """An error unless the parts fit together and to such rows and descriptions."""
@@ -172,6 +187,8 @@ class ClassTerms:
     mean: np.ndarray
     variance: np.ndarray
     gain: np.ndarray
+    # What scores of rows of a precision are computed from.
+    ready: dict[Any, tuple[np.ndarray, ...]] = field(default_factory=dict, repr=False)
 
 
 def gaussian_kernel(S: np.ndarray, others: np.ndarray, width: float) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from unseen.errors import InputError
 from unseen.model.objective import LINKS, minus_log_p
+from unseen.model.pulls import RowPulls
 from unseen.pairs.loss import LOSSES
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaling, RowScaling
@@ -70,10 +71,11 @@ def _width(kernel: KernelFeatures | None, n_columns: int) -> int:
 @register("latent model")
 @dataclass(frozen=True, eq=False)
 class LatentModel:
-    """B, D, W and b, the codes of the training data, and the λ they were learned with.
+    """B, D, W and b, codes of the training data, and the λ they were learned with.
 
         S̃ ~ Zs B'   (C x d_s),      X̃ ~ Zt D'   (N x d_t),      s_ij = z_i' W z_j + b
 
+    Zt : None where only `pulls`, what Algorithm 4 needs to know of the training rows, is kept.
     away_bias : the b in the hinges of Algorithm 4; b itself in the paper.
     spaces : how rows become X̃ and descriptions S̃.
     source_shrink, source_fit, target_shrink, target_fit : λ1s, λ2s, λ1t, λ2t of J.
@@ -87,7 +89,7 @@ class LatentModel:
 
     spaces: Spaces
     Zs: np.ndarray = field(repr=False)
-    Zt: np.ndarray = field(repr=False)
+    Zt: np.ndarray | None = field(repr=False)
     B: np.ndarray = field(repr=False)
     D: np.ndarray = field(repr=False)
     W: np.ndarray = field(repr=False)
@@ -103,6 +105,29 @@ class LatentModel:
     loss: str = "hinge"
     link: str = "saturating"
     is_coupled: bool = False
+    pulls: RowPulls | None = field(default=None, repr=False)
+
+    def without_codes(self, random_state: int | None = 0) -> LatentModel:
+        """The same model with no more of its training rows than Algorithm 4 needs to know."""
+        if self.Zt is None:
+            return self
+        pulls = RowPulls.drawn(self.Zt, self.W, self.away_bias, self.loss, random_state)
+        return replace(self, Zt=None, pulls=pulls)
+
+    def away_pulls(self) -> np.ndarray:
+        """f_j = W z_j of training rows j, or of some that stand for all, M x h_s."""
+        if self.pulls is not None:
+            return self.pulls.values
+        assert self.Zt is not None
+        return self.Zt @ self.W.T
+
+    @property
+    def n_rows(self) -> int:
+        """N, how many training rows there were."""
+        if self.pulls is not None:
+            return self.pulls.n_rows
+        assert self.Zt is not None
+        return len(self.Zt)
 
     def describe(self, vectors: np.ndarray) -> np.ndarray:
         """S̃: class descriptions in the space of B, C' x d_s."""
@@ -192,13 +217,20 @@ class LatentModel:
             raise InputError("it does not say whether pairs had codes of their own")
 
     def _check_arrays(self, d_s: int, d_t: int, n_classes: int) -> None:
-        arrays = {name: getattr(self, name) for name in ("W", "B", "D", "Zs", "Zt")}
+        arrays = {name: getattr(self, name) for name in ("W", "B", "D", "Zs")}
+        if self.pulls is None:
+            arrays["Zt"] = self.Zt if self.Zt is not None else np.empty(0)
         for name, array in arrays.items():
             if not is_float_array(array, 2) or 0 in array.shape or array.dtype != self.W.dtype:
                 raise InputError(f"its {name} is not a table of numbers like the others")
         h_s, h_t = self.W.shape
         shapes = {"B": (d_s, h_s), "D": (d_t, h_t), "Zs": (n_classes, h_s)}
-        shapes["Zt"] = (len(self.Zt), h_t)
+        if self.pulls is None:
+            shapes["Zt"] = (len(arrays["Zt"]), h_t)
+        elif self.Zt is not None or not isinstance(self.pulls, RowPulls):
+            raise InputError("what it keeps of its training rows makes no sense")
+        else:
+            self.pulls.check(h_s, self.W.dtype)
         for name, shape in shapes.items():
             if arrays[name].shape != shape:
                 found = arrays[name].shape

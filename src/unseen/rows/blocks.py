@@ -60,15 +60,23 @@ def all_the_same(X: Any) -> bool:
 
 def unit_rows(X: np.ndarray) -> np.ndarray:
     """A copy of X whose rows have length one; rows of zeros stay zero."""
-    scaled, _, lengths = _scaled(X)
-    scaled /= np.where(lengths > 0, lengths, 1)
+    X = X.astype(float_type(X), copy=False)
+    lengths, odd = _lengths(X)
+    scaled = X / lengths[:, None]
+    if odd.size:
+        near, _, lengths = _rescaled(X[odd])
+        scaled[odd] = near / np.where(lengths > 0, lengths, 1)[:, None]
     return scaled
 
 
 def row_lengths(X: np.ndarray) -> np.ndarray:
     """|x| of each row."""
-    _, largest, lengths = _scaled(X)
-    return (largest * lengths)[:, 0]
+    X = X.astype(float_type(X), copy=False)
+    lengths, odd = _lengths(X)
+    if odd.size:
+        _, units, near = _rescaled(X[odd])
+        lengths[odd] = units * near
+    return lengths
 
 
 def signed_power(X: np.ndarray, power: float) -> np.ndarray:
@@ -85,13 +93,23 @@ def sum_of_squares(X: np.ndarray) -> float:
     return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
 
 
-def _scaled(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows divided by their largest entry, so that squares neither overflow nor vanish; that
-    entry; and the length of the divided rows."""
-    X = X.astype(float_type(X), copy=False)
-    largest = np.abs(X).max(axis=1, keepdims=True, initial=0)
-    scaled = X / np.where(largest > 0, largest, 1)
-    return scaled, largest, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+def _lengths(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """|x| of each row, and the numbers of rows whose squares overflow or vanish, with 1 there."""
+    with np.errstate(all="ignore"):
+        squares = np.einsum("ij,ij->i", X, X)
+    least = np.finfo(X.dtype).tiny * 2.0**40
+    odd = np.flatnonzero(~((squares > least) & (squares < np.inf)))
+    squares[odd] = 1
+    return np.sqrt(squares), odd
+
+
+def _rescaled(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows divided by a power of two near their largest entry, so that squares neither overflow
+    nor vanish; that power; and the length of the divided rows."""
+    largest = np.abs(X).max(axis=1, initial=0)
+    powers = np.frexp(largest)[1] - 1
+    near = np.ldexp(X, -powers[:, None])
+    return near, np.ldexp(X.dtype.type(1), powers), np.sqrt(np.einsum("ij,ij->i", near, near))
 
 
 def float_type(X: np.ndarray) -> np.dtype:

@@ -41,13 +41,14 @@ PAPER = {
     "class_scaler": SILENT,
     "constant_feature": "none, as there is no bias",
     "random_state": SILENT,
+    "keep_codes": "all of them, in Algorithm 4",
 }
 
 
 def test_every_parameter_is_one_that_the_paper_has_a_word_on_or_leaves_open() -> None:
     parameters = signature(JLSE).parameters
     assert list(parameters) == list(PAPER)
-    assert len(parameters) <= 15
+    assert len(parameters) <= 16
     by_keyword = [p.name for p in parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
     assert by_keyword == list(PAPER)[1:]
     more = set(signature(KernelJLSE).parameters) - set(PAPER)
@@ -68,11 +69,16 @@ def test_defaults_follow_the_paper_where_it_has_chosen() -> None:
 def test_with_even_weights_the_objective_is_that_of_the_paper(data: Any) -> None:
     """Eq. (obj) as it stands there, over C N, by a loop over all pairs."""
     model = fit_jlse(
-        data, positive_weight="uniform", constant_feature=0, row_scaler=RowScaler(center=False)
+        data,
+        positive_weight="uniform",
+        constant_feature=0,
+        row_scaler=RowScaler(center=False),
+        keep_codes=True,
     )
     m, (X, y) = model.latent_, data.training_set()
     S, rows = m.describe(data.classes.select(data.seen).vectors), m.spaces.features(X)
     assert rows.shape == X.shape
+    assert m.Zt is not None
     assert (m.positive_weight, m.negative_weight) == pytest.approx((1, 1))
     labels, (C, N) = np.searchsorted(model.seen_classes_, y), (len(S), len(X))
     source = minus_log_p(S, m.Zs, m.B, m.source_shrink, m.source_fit)
@@ -165,8 +171,10 @@ def test_all_eight_variants_run_and_differ_as_they_should(data: Any, rows: np.nd
 
 
 def test_without_rounds_the_codes_are_those_of_the_start(data: Any) -> None:
-    model = fit_jlse(data, training__max_iter=0, n_target_atoms=8, target_shrinkage=0.02)
+    choices = {"n_target_atoms": 8, "target_shrinkage": 0.02, "keep_codes": True}
+    model = fit_jlse(data, training__max_iter=0, **choices)
     assert model.n_iter_ == 0
+    assert model.latent_.Zt is not None
     assert model.history_.shape == (1, 5)
     X = scaled_rows(data.training_set()[0], model.latent_.spaces.rows)
     D = model.latent_.D

@@ -60,8 +60,9 @@ def test_changed_test_time_parameters_take_effect_at_once(
 
 
 def test_the_level_of_an_unseen_class_comes_off_its_scores(data: Any, rows: np.ndarray) -> None:
-    model = fit_jlse(data, testing=Algorithm4(offset=0.0))
+    model = fit_jlse(data, testing=Algorithm4(offset=0.0), keep_codes=True)
     seen, unseen = model.similarities(rows, data.seen), model.similarities(rows)
+    assert model.latent_.Zt is not None
     on_training = model.latent_.Zt @ (model.transform_classes() @ model.latent_.W).T
     level = np.quantile(on_training, 0.98, axis=0)
     model.set_params(testing__offset=0.5)
