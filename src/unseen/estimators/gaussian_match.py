@@ -38,7 +38,7 @@ from unseen.training.gaussian import (
     fit_posterior,
     weigh_tables,
 )
-from unseen.training.logistic import narrow_rows
+from unseen.training.logistic import narrowed
 
 # Rows wider than this are first given in a basis of their span, if they are fewer than columns.
 _WIDEST = 8192
@@ -94,13 +94,11 @@ class GaussianMatch(MeanPredictor):
         self.scaling_ = self._part("row_scaler").learn(X)
         with threads_for(float(X.size) * X.shape[1]):
             if X.shape[1] > max(_WIDEST, X.shape[0]):
-                rows, basis = narrow_rows(X, self.scaling_)
-                moments = Moments.empty(table.n_classes, rows.n_columns)
-                moments.add(rows.X, labels, rows.scaling)
+                rows, scaling, basis = narrowed(X, self.scaling_)
+                moments = Moments.of(rows, labels, table.n_classes, scaling)
                 self._solve(moments, table, X.dtype, basis)
                 return
-            moments = Moments.empty(table.n_classes, X.shape[1])
-            moments.add(X, labels, self.scaling_)
+            moments = Moments.of(X, labels, table.n_classes, self.scaling_)
             self._solve(moments, table, X.dtype)
         self.moments_ = moments
 
