@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import as_labels, checked_rows, labels_of, one_row
+from unseen.estimators.base import labels_of, numbered, one_row, training_rows
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import ClassTerms, Posterior, median_square
+from unseen.rows.blocks import is_dask
 from unseen.rows.moments import Moments
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.support.parameters import (
@@ -117,8 +118,7 @@ class GaussianMatch(MeanPredictor):
                 "in which further rows do not lie: fit all rows at once"
             )
         y = labels_of(X, y)
-        X = checked_rows(self, X, reset=is_first)
-        labels = as_labels(y, X.shape[0])
+        X, labels, found, counts = training_rows(self, X, y, reset=is_first)
         if is_first:
             self._check_parameters()
             if classes is None:
@@ -126,21 +126,21 @@ class GaussianMatch(MeanPredictor):
             if isinstance(classes, (list, np.ndarray)):
                 names = as_names(np.unique(classes), "classes")
                 classes = ClassTable(names, np.eye(names.size), names)
-            seen = np.unique(labels)
+            seen = found
             table = ClassTable.of(classes, seen)
         else:
             table = self.class_table_
             if classes is not None:
                 table = table.merge(table.encode(classes))
-            seen = np.union1d(self.seen_classes_, labels)
-        table.rows(labels)
+            seen = np.union1d(self.seen_classes_, found)
+        table.check_known(found, counts)
         if is_first:
             self.scaling_ = self._part("row_scaler").learn(X)
             moments = Moments.empty(seen.size, X.shape[1])
         else:
             before = np.searchsorted(seen, self.seen_classes_)
             moments = self.moments_.with_classes(before, seen.size)
-        moments.add(X, np.searchsorted(seen, labels), self.scaling_)
+        moments.add(X, numbered(labels, seen), self.scaling_)
         self._set_classes(table, seen)
         self._trained_on = None
         n_rows = int(moments.counts.sum())
@@ -221,7 +221,10 @@ class GaussianMatch(MeanPredictor):
 
     def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
         """The probability of each candidate, N x C', if one of them it is and all are as likely."""
-        return np.exp(log_softmax(self.similarities(X, candidates), axis=1))
+        scores: Any = self.similarities(X, candidates)
+        if is_dask(X):
+            return scores.map_blocks(_probabilities, dtype=scores.dtype)
+        return _probabilities(scores)
 
     def score_pairs(self, S: Any, X: Any) -> np.ndarray:
         """F of every description (C' x d_s, or a class table) with every row, N' x C'."""
@@ -258,6 +261,12 @@ class GaussianMatch(MeanPredictor):
             top,
         )
 
+    def _for_scoring(self) -> Self:
+        light = super()._for_scoring()
+        for name in ("moments_", "_kept"):
+            vars(light).pop(name, None)
+        return light
+
     def _check_state(self) -> None:
         n_classes, vectors = self.seen_classes_.size, self.class_table_.vectors
         if not isinstance(vars(self).get("scaling_"), RowScaling):
@@ -274,3 +283,7 @@ class GaussianMatch(MeanPredictor):
             raise InputError("it has no Gaussian model")
         self.posterior_.check(self.n_features_in_, vectors.shape[1], n_classes)
         super()._check_state()
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    return np.exp(log_softmax(scores, axis=1))

@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse
 
 from unseen.errors import InputError
-from unseen.rows.passes import Sums, add_up
+from unseen.rows.blocks import Sums, add_up
 from unseen.rows.scaling import RowScaling
 from unseen.support.registry import register
 

@@ -18,6 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.errors import InputError
 from unseen.rows.blocks import (
+    Sums,
+    add_up,
+    any_block,
     array_blocks,
     checked_array,
     float_type,
@@ -25,7 +28,6 @@ from unseen.rows.blocks import (
     sum_of_squares,
     unit_rows,
 )
-from unseen.rows.passes import Sums, add_up, any_block
 from unseen.support import parameters
 from unseen.support.parameters import POSITIVE, Choice, Composite, has_parameters, parameter
 from unseen.support.registry import register
