@@ -40,8 +40,11 @@ class DaskRows:
         with_labels = () if labels is None else (labels[:, None],)
         tell(f"a pass over {self.array.numblocks[0]:,} blocks")
         parts = self._mapped(_sums_of, *with_labels, how=in_graph(how))
-        for own, found in zip(sums, total(parts).compute(), strict=True):
-            own += found
+        with warnings.catch_warnings():  # Labels that are here make a large graph.
+            warnings.filterwarnings("ignore", "Sending large graph")
+            found = total(parts).compute()
+        for own, more in zip(sums, found, strict=True):
+            own += more
 
     def any_block(self, test: Callable[[np.ndarray], bool]) -> bool:
         """Whether a test holds for some block: the first is looked at before all others."""
@@ -79,7 +82,8 @@ def _sums_of(X: Any, labels: Any = None, *, how: _Pass, block_id: Any) -> Sums:
     block = how.block(X, block_id[0])
     sums = tuple(np.zeros(shape, dtype) for shape, dtype in how.shapes)
     if len(block):
-        add_up(sums, block, None if labels is None else np.ravel(labels), how.take)
+        own = None if labels is None else np.ravel(labels).astype(np.intp)
+        add_up(sums, block, own, how.take)
     return sums
 
 
@@ -102,8 +106,9 @@ class DaskLabels(NamedTuple):
         """The place of each label among sorted names, in blocks as those of the rows."""
         if isinstance(self.given, np.ndarray):
             return da.from_array(_numbered(self.given, names), chunks=(self.chunks,), name=False)
+        kind = np.min_scalar_type(names.size)
         return self.given.map_blocks(
-            _numbered, names=in_graph(names), dtype=np.int32, meta=np.empty(0, np.int32)
+            _numbered, names=in_graph(names), dtype=kind, meta=np.empty(0, kind)
         )
 
     def in_memory(self) -> np.ndarray:
@@ -190,4 +195,6 @@ def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _numbered(labels: np.ndarray, names: np.ndarray) -> np.ndarray:
-    return np.searchsorted(names, labels if len(labels) else names[:0]).astype(np.int32)
+    """In as few bytes as numbers of so many names take, as labels may have a long way to go."""
+    places = np.searchsorted(names, labels if len(labels) else names[:0])
+    return places.astype(np.min_scalar_type(names.size))

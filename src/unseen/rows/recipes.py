@@ -27,15 +27,15 @@ def dask_array(store: Any, block_rows: int | None) -> Any:
         block_rows = max(1, fitting, _ROWS_PER_COLUMN * n_columns)
     firsts = range(0, n_rows, block_rows)
     lengths = tuple(min(block_rows, n_rows - first) for first in firsts)
+    shape = {"chunks": (lengths, (n_columns,)), "meta": np.empty((0, n_columns), store.dtype)}
     recipe = delayed(_as_is, pure=False)(_Recipe(store))
-    return da.map_blocks(
-        _stretch,
-        store=recipe,
-        size=block_rows,
-        chunks=(lengths, (n_columns,)),
-        dtype=store.dtype,
-        meta=np.empty((0, n_columns), store.dtype),
-    )
+    if store._index is None:
+        return da.map_blocks(_stretch, store=recipe, size=block_rows, **shape)
+    # Rows that were selected: each block is sent the numbers of its own.
+    few = store._index.size == 0 or store._index.max() <= np.iinfo(np.int32).max
+    numbers = store._index.astype(np.int32 if few else np.int64)
+    numbers = da.from_array(numbers[:, None], chunks=(lengths, (1,)), name=False)
+    return da.map_blocks(_chosen, numbers, store=recipe, **shape)
 
 
 class _Recipe:
@@ -43,6 +43,8 @@ class _Recipe:
 
     def __init__(self, store: Any) -> None:
         self.store = store.with_labels(None)
+        self.store._index = None
+        self.store.shape = (int(self.store._first[-1]), store.shape[1])
         self.store._parts = tuple(_anywhere(part) for part in store._parts)
 
 
@@ -56,6 +58,10 @@ def _anywhere(part: Part) -> Part:
 
 def _as_is(recipe: _Recipe) -> Any:
     return recipe.store
+
+
+def _chosen(numbers: np.ndarray, store: Any) -> np.ndarray:
+    return store[numbers[:, 0]]
 
 
 def _stretch(store: Any, size: int, block_id: Any) -> np.ndarray:
