@@ -39,7 +39,7 @@ def data() -> unseen.ZeroShotDataset:
 
 @pytest.fixture(scope="module")
 def model(data: Any) -> Any:
-    return GaussianMatch().fit(*data.training_set(), data.classes)
+    return GaussianMatch().fit(*data.training_set(), classes=data.classes)
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +53,18 @@ def test_every_method_gives_in_blocks_what_it_gives_whole(
     name: str, data: Any, rows: np.ndarray
 ) -> None:
     model: Any = METHODS[name]().set_params(**QUICK.get(name, {}))
-    model.fit(*data.training_set(), data.classes)
+    model.fit(*data.training_set(), classes=data.classes)
     blocks = da.from_array(rows, chunks=(13, 5))
     scores = model.similarities(blocks, "all")
     assert is_dask(scores)
     assert scores.shape == (len(rows), 11)
     whole = model.similarities(rows, "all")
     assert scores.dtype == whole.dtype
-    np.testing.assert_allclose(scores.compute(), whole, atol=1e-4 * np.std(whole))
+    np.testing.assert_allclose(scores.compute(), whole, atol=1e-4 * float(np.std(whole)))
     codes = model.transform(blocks)
     expected = model.transform(rows)
     assert (codes.dtype, codes.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(codes.compute(), expected, atol=1e-4 * np.std(expected))
+    np.testing.assert_allclose(codes.compute(), expected, atol=1e-4 * float(np.std(expected)))
     predicted = model.predict(blocks)
     assert predicted.dtype == model.predict(rows).dtype
     assert (predicted.compute() == model.predict(rows)).mean() > 0.98

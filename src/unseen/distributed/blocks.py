@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dask.array as dask_array
@@ -12,6 +12,7 @@ from dask.delayed import Delayed, delayed
 
 from unseen.classes.checks import check_unmasked
 from unseen.errors import InputError, listed, nearest
+from unseen.rows.blocks import array_blocks
 
 # Its hints of types are few, and some are wrong.
 da: Any = dask_array
@@ -77,21 +78,30 @@ def row_type(X: Any) -> np.dtype:
     return np.dtype(np.float32 if is_single else np.float64)
 
 
-def as_block(block: Any, dtype: np.dtype, number: int, first: int | None = None) -> np.ndarray:
-    """A block as an array of this precision; an error where it is NaN or infinite says where.
-
-    `first` is the number of its first row, if that is known.
+def stretches(
+    block: Any, dtype: np.dtype, number: int, first: int | None = None
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """A block in stretches of a few MB, as arrays of this precision; an error where it is NaN or
+    infinite says where. `first` is the number of its first row, if that is known.
     """
     if scipy.sparse.issparse(block):
         block = block.toarray()
     elif hasattr(block, "todense"):
         block = block.todense()
     check_unmasked(block, f"block {number} of X")
-    block = np.asarray(block, dtype)
-    with np.errstate(all="ignore"):
-        if np.isfinite(block.sum()) or np.isfinite(block).all():
-            return block
-    row, column = np.argwhere(~np.isfinite(block))[0].tolist()
+    block = np.asarray(block)
+    for rows in array_blocks(block):
+        part = block[rows].astype(dtype, copy=False)
+        with np.errstate(all="ignore"):
+            is_finite = np.isfinite(part.sum()) or np.isfinite(part).all()
+        if not is_finite:
+            _refuse(part, number, rows.start, first)
+        yield rows, part
+
+
+def _refuse(part: np.ndarray, number: int, start: int, first: int | None) -> None:
+    row, column = np.argwhere(~np.isfinite(part))[0].tolist()
+    row += start
     whole = "" if first is None else f", row {first + row:,} of all"
     raise InputError(
         f"X is NaN or infinite in block {number}, row {row}{whole}, column {column} (counted from "

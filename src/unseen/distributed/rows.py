@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ from dask.delayed import delayed
 from sklearn.utils.multiclass import check_classification_targets
 
 from unseen.classes.checks import as_names
-from unseen.distributed.blocks import as_block, as_table, da, in_graph, row_type, total
+from unseen.distributed.blocks import as_table, da, in_graph, row_type, stretches, total
 from unseen.errors import InputError, naming
-from unseen.rows.blocks import Sums, Take, add_up
+from unseen.rows.blocks import Sums, Take
 from unseen.support.work import tell
 
 
@@ -74,26 +74,25 @@ class _Pass(NamedTuple):
     dtype: np.dtype
     firsts: np.ndarray
 
-    def block(self, X: Any, number: int) -> np.ndarray:
-        return as_block(X, self.dtype, number, int(self.firsts[number]))
+    def stretches(self, X: Any, number: int) -> Iterator[tuple[slice, np.ndarray]]:
+        return stretches(X, self.dtype, number, int(self.firsts[number]))
 
 
 def _sums_of(X: Any, labels: Any = None, *, how: _Pass, block_id: Any) -> Sums:
-    block = how.block(X, block_id[0])
     sums = tuple(np.zeros(shape, dtype) for shape, dtype in how.shapes)
-    if len(block):
-        own = None if labels is None else np.ravel(labels).astype(np.intp)
-        add_up(sums, block, own, how.take)
+    own = None if labels is None else np.ravel(labels).astype(np.intp)
+    for rows, part in how.stretches(X, block_id[0]):
+        how.take(sums, part, None if own is None else own[rows])
     return sums
 
 
 def _passes(X: Any, *, how: _Pass, block_id: Any) -> bool:
-    block = how.block(X, block_id[0])
-    return len(block) > 0 and bool(how.take(block))
+    return any(how.take(part) for _, part in how.stretches(X, block_id[0]))
 
 
 def _as_is(X: Any, *, how: _Pass, block_id: Any) -> np.ndarray:
-    return how.block(X, block_id[0])
+    parts = [part for _, part in how.stretches(X, block_id[0])]
+    return np.concatenate(parts) if parts else np.empty((0, X.shape[1]), how.dtype)
 
 
 class DaskLabels(NamedTuple):

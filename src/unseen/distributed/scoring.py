@@ -11,10 +11,9 @@ import numpy as np
 from dask.delayed import delayed
 
 from unseen.classes import ClassTable
-from unseen.distributed.blocks import Kept, as_block, as_table, da, row_type, total
+from unseen.distributed.blocks import Kept, as_table, da, row_type, stretches, total
 from unseen.distributed.rows import labels_beside, with_lengths
 from unseen.inference.relative import relative_scores
-from unseen.rows.blocks import array_blocks
 
 
 class _Ready(NamedTuple):
@@ -27,8 +26,7 @@ class _Ready(NamedTuple):
     dtype: np.dtype
 
     def blocks(self, X: Any, number: int) -> Iterator[np.ndarray]:
-        block = as_block(X, self.dtype, number)
-        return (block[rows] for rows in array_blocks(block))
+        return (part for _, part in stretches(X, self.dtype, number))
 
     def scores(self, X: Any, number: int) -> Iterator[np.ndarray]:
         model = self.model

@@ -38,6 +38,12 @@ from unseen.support.parameters import changed_parameters, plain_parameters, with
 # A job, the file of its state, and its results, or one sentence on why there are none.
 _Done = tuple[Job, Path, list[dict[str, Any]] | str]
 
+_AS_THEY_COME: Any = {
+    "return_as": "generator_unordered",
+    "batch_size": 1,
+    "pre_dispatch": "n_jobs",
+}
+
 
 def run(
     jobs: Sequence[Job], log: Log, progress: Callable[[Job, int], None] = lambda job, done: None
@@ -91,9 +97,8 @@ def _outcomes(jobs: Iterator[tuple[Job, Path]]) -> Iterator[_Done]:
         return
     together, folder = delayed(_done_together), Path.cwd()
     groups = (together(list(group), folder) for _, group in groupby(jobs, _sharing))
-    for done in Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")(
-        groups
-    ):
+    pool: Any = Parallel(**_AS_THEY_COME)
+    for done in pool(groups):
         yield from done
 
 
