@@ -14,7 +14,7 @@ import scipy.sparse
 
 import unseen
 from unseen import InputError, make_zero_shot
-from unseen.estimators import EXEM, GFZSL, METHODS, SAE, ZeroShotClassifier, base, method
+from unseen.estimators import COSTA, EXEM, GFZSL, METHODS, SAE, ZeroShotClassifier, base, method
 from unseen.estimators.eszsl import ESZSL
 from unseen.estimators.gaussian_match import GaussianMatch
 
@@ -23,6 +23,7 @@ da: Any = pytest.importorskip("dask.array")
 
 # EXEM by ridge regression, as support vectors are found to a tolerance only.
 MODELS = [GaussianMatch(), GFZSL(), ESZSL(), SAE(), EXEM(regression="ridge")]
+MODELS += [COSTA(classifier="ridge", penalty=0.01)]
 
 
 def named(model: Any) -> str:

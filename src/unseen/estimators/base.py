@@ -33,7 +33,7 @@ _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
 _SET_BY_CHECKS |= {"classes_", "seen_classes_", "unseen_classes_"}
 
 # Methods that a Dask collection is enough for, and what to do for the others.
-_ONE_PASS = "GaussianMatch, GFZSL, ESZSL, SAE or EXEM"
+_ONE_PASS = "GaussianMatch, GFZSL, ESZSL, SAE, EXEM or COSTA(classifier='ridge')"
 _WAY_OUT = (
     'bring the rows into memory (X.compute()), or write them (da.to_npy_stack("rows", X)) and '
     'open them (unseen.open_rows("rows/*.npy"))'
