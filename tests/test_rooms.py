@@ -19,7 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # Each room may import itself and those before it.
 ROOMS = [
     "errors", "support", "files", "encoders", "classes", "rows", "metrics", "pairs", "storage",
-    "solvers", "model", "training", "inference", "estimators", "datasets", "evaluation", "apps",
+    "solvers", "model", "training", "inference", "distributed", "estimators", "datasets",
+    "evaluation", "apps",
 ]  # fmt: skip
 APPS = ["plots", "report", "bench", "serve", "cli"]
 

@@ -14,7 +14,8 @@ import unseen
 from tests.common.command import run_unseen
 from unseen import ESZSL, SAE, GaussianMatch, InputError, make_zero_shot
 from unseen.estimators import METHODS
-from unseen.estimators.calibration import HeldOut, best_temperature, probabilities
+from unseen.estimators.calibration import HeldOut, best_temperature
+from unseen.inference.relative import probabilities
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from tests.common.scalers import AS_GIVEN
 from unseen import COSTA, ClassTable, InputError, make_zero_shot
@@ -22,6 +22,29 @@ def test_equals_classifiers_of_scikit_learn_combined() -> None:
         total = total + np.outer(rows @ w, beta(data.classes, data.seen, data.unseen, name))
     found = model.similarities(rows, data.unseen)
     np.testing.assert_allclose(found, total, atol=1e-4 * np.ptp(found))
+
+
+@pytest.mark.parametrize("n_features", [8, 100])
+def test_closed_form_equals_ridge_regression_of_scikit_learn(n_features: int) -> None:
+    data = make_zero_shot(
+        n_seen=5, n_unseen=3, rows_per_class=15, n_features=n_features, dtype=np.float64
+    )
+    X, y = data.training_set()
+    model = COSTA(3.0, 1e-2, "ridge", **AS_GIVEN).fit(X, y, classes=data.classes)
+    strength = 1e-2 * np.sum((X - X.mean(axis=0)) ** 2)
+    for k, name in enumerate(data.seen.tolist()):
+        w = Ridge(strength).fit(X, y == name).coef_ * len(y) / np.sum(y == name)
+        within = X @ (model.weights_[:, k] - w)  # outside of the span of rows W is free
+        np.testing.assert_allclose(within - within.mean(), 0, atol=1e-9 * np.ptp(X @ w))
+
+
+def test_closed_form_recognises_unseen_classes() -> None:
+    data = make_zero_shot(n_seen=40)
+    model = COSTA(penalty=0.01, classifier="ridge")
+    assert model.fit(*data.training_set(), classes=data.classes).score(*data.unseen_set()) > 0.8
+    assert model.weights_.dtype == np.float32
+    with pytest.raises(InputError, match="classifier must be"):
+        COSTA(classifier="nosuch").fit(*data.training_set(), classes=data.classes)
 
 
 def beta(table: ClassTable, seen: np.ndarray, unseen: np.ndarray, name: str) -> np.ndarray:

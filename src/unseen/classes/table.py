@@ -290,14 +290,18 @@ class ClassTable:
         """The row of each name; an error for an unknown name gives the nearest spelling."""
         if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Ubiuf":
             names = as_names(names, "class names")
-        found, positions = np.unique(names, return_inverse=True)
-        missing = [name for name in found.tolist() if name not in self]
-        if missing:
-            raise InputError(self._missing(missing, positions, found))
+        found, positions, counts = np.unique(names, return_inverse=True, return_counts=True)
+        self.check_known(found, counts)
         table_rows = np.array([self._index[name] for name in found.tolist()], dtype=np.intp)
         return table_rows[positions]
 
-    def _missing(self, missing: list[Any], positions: np.ndarray, found: np.ndarray) -> str:
+    def check_known(self, found: np.ndarray, counts: np.ndarray) -> None:
+        """An error unless every label has a line; `counts` are the rows of each."""
+        missing = [name for name in found.tolist() if name not in self]
+        if missing:
+            raise InputError(self._missing(missing, found, counts))
+
+    def _missing(self, missing: list[Any], found: np.ndarray, counts: np.ndarray) -> str:
         first = missing[0]
         if _kind(first) != _kind(self.names[0].item()):
             return (
@@ -312,7 +316,7 @@ class ClassTable:
                 f"{self.names[0].item()!r}; labels are matched by name, so write names instead of "
                 "numbers"
             )
-        count = int(np.sum(positions == found.tolist().index(first)))
+        count = int(counts[found.tolist().index(first)])
         rows = f"{count} rows and " if count > 1 else ""
         more = f" ({len(missing)} names are missing)" if len(missing) > 1 else ""
         hint = nearest(first, self.names.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,12 +17,12 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, TrustWarning, UnableError
-from unseen.estimators.calibration import learn_calibration, probabilities
+from unseen.estimators.calibration import learn_calibration
 from unseen.estimators.candidates import candidates_of, check_scored, doubts_of_scores, n_tied
 from unseen.estimators.linear_explanation import explain_linear
-from unseen.inference.relative import relative_scores
+from unseen.inference.relative import probabilities, relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import all_the_same, checked_array, row_blocks
+from unseen.rows.blocks import all_the_same, checked_array, is_dask, row_blocks
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.rows.store import RowStore, store_for
 from unseen.storage.checkpoint import TrainedOn
@@ -38,6 +39,12 @@ _ORDINARY = (
     "classifier of the classes in y; give a class table to recognise classes without rows"
 )
 _SAME = "all training rows are the same: no class can be told from another"
+# Methods that a Dask collection is enough for, and what to do for the others.
+_ONE_PASS = "GaussianMatch, GFZSL, ESZSL, SAE, EXEM or COSTA(classifier='ridge')"
+_WAY_OUT = (
+    'bring the rows into memory (X.compute()), or write them (da.to_npy_stack("rows", X)) and '
+    'open them (unseen.open_rows("rows/*.npy"))'
+)
 
 
 class TopK(NamedTuple):
@@ -115,7 +122,8 @@ class ZeroShotClassifier(
 
         Parameters
         ----------
-        X : N x d_t rows. An array, a DataFrame, a memory-mapped array, or a `RowStore`.
+        X : N x d_t rows. An array, a DataFrame, a memory-mapped array, or a `RowStore`. Methods
+            that read rows in blocks also take a Dask array or DataFrame, see docs/scale.md.
         y : N names of classes; None for the labels of a `RowStore`.
         classes : the class table (also a mapping or a DataFrame). Classes without rows are the
             unseen ones. Texts are encoded by TF-IDF, learned from those of the seen classes.
@@ -123,9 +131,7 @@ class ZeroShotClassifier(
             ordinary classifier.
         """
         y = labels_of(X, y)
-        given, X = X, checked_rows(self, X)
-        labels = as_labels(y, X.shape[0])
-        seen = np.unique(labels)
+        given, (X, labels, seen, counts) = X, training_rows(self, X, y)
         if seen.size < 2:
             raise InputError(
                 f"the labels name only one class, {str(seen[0])!r}: at least two classes are needed"
@@ -134,11 +140,13 @@ class ZeroShotClassifier(
         table = (
             ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
         )
-        table.rows(labels)
+        table.check_known(seen, counts)
         for doubt in [*[_ORDINARY] * one_hot, *table.doubts(seen)]:
             warnings.warn(doubt, TrustWarning, stacklevel=2)
         self._set_classes(table, seen)
-        self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
+        self._fit_checked(X, numbered(labels, seen), table.select(seen))
+        if is_dask(given):
+            return self
         if all_the_same(X):  # some methods refuse them
             warnings.warn(_SAME, TrustWarning, stacklevel=2)
         self._trained_on = TrainedOn(given, y, X.dtype, table)
@@ -192,6 +200,8 @@ class ZeroShotClassifier(
         if reject is not None:
             check_number(reject, "reject", 0, 1)
             self._check_probable()
+        if is_dask(X):
+            return _on_dask().predict(self, X, table, reject)
         for scores in self._score_blocks(X, table):
             best.append(scores.argmax(axis=1))
             tied += n_tied(scores)
@@ -212,7 +222,10 @@ class ZeroShotClassifier(
         softmax(scores / T), where `calibrate_seen` learns the temperature T from classes held out
         of training, so that of the rows it is sure of by 0.8 about 80 % are right.
         """
-        return probabilities(self.similarities(X, candidates), self._temperature())
+        scores: Any = self.similarities(X, candidates)
+        if is_dask(X):
+            return scores.map_blocks(probabilities, self._temperature(), dtype=scores.dtype)
+        return probabilities(scores, self._temperature())
 
     def _check_probable(self) -> None:
         """An error unless scores can become probabilities."""
@@ -228,7 +241,10 @@ class ZeroShotClassifier(
 
     def similarities(self, X: Any, candidates: Any = None) -> np.ndarray:
         """The score of each row with each candidate, always N x C'; columns follow `candidates`."""
-        return np.concatenate(list(self._score_blocks(X, self._candidates(candidates))))
+        table = self._candidates(candidates)
+        if is_dask(X):
+            return _on_dask().similarities(self, X, table)
+        return np.concatenate(list(self._score_blocks(X, table)))
 
     def decision_function(self, X: Any, candidates: Any = None) -> np.ndarray:
         """`similarities` by the convention of scikit-learn.
@@ -242,6 +258,8 @@ class ZeroShotClassifier(
         """The k best candidates of each row with their scores, best first."""
         table = self._candidates(candidates)
         k = checked_k(k, table.n_classes, "candidates")
+        if is_dask(X):
+            return TopK(*_on_dask().top_k(self, X, k, table))
         names, scores = [], []
         for block in self._score_blocks(X, table):
             best = np.argsort(-block, axis=1, kind="stable")[:, :k]
@@ -257,10 +275,15 @@ class ZeroShotClassifier(
         """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
+        if is_dask(X):
+            return self._rank_on_dask([name], X, k, against)
         return self._rank(lambda table: self.similarities(X, table), [name], k, against)
 
     def transform(self, X: Any) -> np.ndarray:
         """The embedding of rows in which they are compared with classes, N x h."""
+        check_is_fitted(self)
+        if is_dask(X):
+            return _on_dask().transform(self, X)
         return np.concatenate([self._row_codes(block) for block in self._row_blocks(X)])
 
     def transform_classes(self, classes: Any = None) -> np.ndarray:
@@ -273,6 +296,8 @@ class ZeroShotClassifier(
         This is the field's measure; on balanced classes it equals the plain accuracy.
         """
         table, y = self._candidates(candidates), labels_of(X, y)
+        if is_dask(X):
+            return _on_dask().score(self, X, _unless_dask(y), table, check_scored)
         check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
 
@@ -437,13 +462,28 @@ class ZeroShotClassifier(
         best = np.argsort(-scores, kind="stable")[:k]
         return Ranking(best, scores[best])
 
+    def _rank_on_dask(self, wanted: Any, X: Any, k: Any, against: Any) -> Ranking:
+        is_relative = against is not None
+        table = self._against(wanted, against) if is_relative else self._candidates(wanted)
+        if k is not None:
+            checked_k(k, sys.maxsize, "rows")
+        best = _on_dask().rank(self, X, table, k, is_relative)
+        if k is not None:
+            checked_k(k, best.n_rows, "rows")
+        return Ranking(best.rows, best.scores)
+
+    def _for_scoring(self) -> Self:
+        """This model for others to score rows by, without what only training needs."""
+        return copy.copy(self)
+
     def _score_blocks(self, X: Any, table: ClassTable) -> Any:
         return self._scores_of(self._row_blocks(X, table.n_classes), self._score, table)
 
     def _scores_of(self, blocks: Any, score: Callable[[Any, Any], np.ndarray], table: Any) -> Any:
         """The scores of blocks of rows, or of what an index keeps of them."""
-        prepared = self._prepare(table)
-        penalties = self._penalties(table)
+        return self._scored(blocks, score, self._prepare(table), self._penalties(table))
+
+    def _scored(self, blocks: Any, score: Any, prepared: Any, penalties: Any) -> Any:
         for block in blocks:
             scores = score(block, prepared)
             if penalties is not None:
@@ -471,6 +511,7 @@ class ZeroShotClassifier(
 
 def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
     """Rows that are numbers and have the columns of training: an array, or a store as it is."""
+    check_here(X)
     if isinstance(X, RowStore):
         return store_for(estimator, X, reset)
     return checked_array(estimator, X, reset)
@@ -481,7 +522,49 @@ def labels_of(X: Any, y: Any) -> Any:
     return X.labels if y is None and isinstance(X, RowStore) else y
 
 
+def check_here(X: Any) -> None:
+    """An error for rows of a Dask collection, which would all come here without a word."""
+    if is_dask(X):
+        raise InputError(f"this takes no Dask collection: {_WAY_OUT}")
+
+
+def training_rows(
+    estimator: ZeroShotClassifier, X: Any, y: Any, reset: bool = True
+) -> tuple[Any, Any, np.ndarray, np.ndarray]:
+    """Checked rows, their labels, the names among these in order, and the rows of each."""
+    if is_dask(X):
+        if estimator.row_reading != "blocks":
+            raise InputError(
+                f"{type(estimator).__name__} needs more of its rows than sums over them, which is "
+                f"all that comes back from a Dask collection. Fit {_ONE_PASS} on it, or {_WAY_OUT}"
+            )
+        from unseen.distributed.rows import training_rows as elsewhere
+
+        return elsewhere(estimator, X, _unless_dask(y), reset)
+    X = checked_rows(estimator, X, reset)
+    labels = as_labels(y.compute() if is_dask(y) else y, X.shape[0])
+    return (X, labels, *np.unique(labels, return_counts=True))
+
+
+def _unless_dask(y: Any) -> Any:
+    """Labels for rows of a Dask collection, checked where they are here."""
+    return y if y is None or is_dask(y) else as_labels(y, np.size(y) if np.ndim(y) else 0)
+
+
+def numbered(labels: Any, names: np.ndarray) -> Any:
+    """The place of each label among sorted names."""
+    elsewhere = getattr(labels, "numbers_in", None)
+    return np.searchsorted(names, labels) if elsewhere is None else elsewhere(names)
+
+
+def _on_dask() -> Any:
+    from unseen.distributed import scoring
+
+    return scoring
+
+
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
+    """The class of each row: names or numbers, flat, as many as there are rows."""
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
     if isinstance(y, np.ma.MaskedArray):

@@ -113,14 +113,3 @@ def _loss(held: HeldOut, temperature: float) -> float:
     right = np.maximum(p[np.arange(held.truth.size), held.truth], _LEAST)
     sizes = np.bincount(held.truth)
     return -float(np.mean(np.bincount(held.truth, weights=right)[sizes > 0] / sizes[sizes > 0]))
-
-
-def probabilities(scores: np.ndarray, temperature: float) -> np.ndarray:
-    """softmax(scores / T) of each row, in the precision of the scores.
-
-    By the steps of SciPy's `log_softmax`, without what it does for any array: a service asks for
-    single rows.
-    """
-    below = scores - scores.max(axis=1, keepdims=True)
-    below /= scores.dtype.type(temperature)
-    return np.exp(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

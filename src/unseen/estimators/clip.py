@@ -32,6 +32,7 @@ class CLIPZeroShot(ZeroShotClassifier):
 
     needs_rows: ClassVar[bool] = False
     needs_calibration: ClassVar[bool] = False
+    row_reading = "blocks"
 
     def fit(self, X: Any = None, y: Any = None, classes: Any = None) -> Self:
         """Keep the classes; without rows all of them are unseen."""

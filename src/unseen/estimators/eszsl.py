@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.scaled import ScaledClassifier
-from unseen.rows.blocks import TrainingRows, array_blocks
+from unseen.rows.moments import Moments
 from unseen.support.parameters import POSITIVE, has_parameters, parameter
-from unseen.training.logistic import narrow_rows
+from unseen.training.logistic import narrowed
 
 
 @has_parameters
@@ -43,27 +42,17 @@ class ESZSL(ScaledClassifier):
         S = self._learn_scaling(X, table)
         # S (S'S + λ I)^-1 = (SS' + λ I)^-1 S, C x d_s: the smaller system when d_s is large.
         target = _solve(S @ S.T, self.class_penalty, S)
-        rows, basis = narrow_rows(X, self.scaling_)
-        weights = _row_side(rows, labels, target, self.row_penalty)
+        rows, scaling, basis = narrowed(X, self.scaling_)
+        moments = Moments.of(rows, labels, table.n_classes, scaling)
+        weights = _row_side(moments, target, self.row_penalty)
         self.weights_ = (weights if basis is None else basis @ weights).astype(X.dtype)
 
 
-def _row_side(
-    rows: TrainingRows, labels: np.ndarray, target: np.ndarray, penalty: float
-) -> np.ndarray:
-    """(X'X + γ I)^-1 X' Y T, from X'X and the sums of classes in one pass over X."""
-    n_classes, width = target.shape[0], rows.n_columns
-    gram = np.zeros((width, width), dtype=rows.dtype)
-    sums = np.zeros((n_classes, width), dtype=np.float64)
-    for part in array_blocks(rows.X):
-        block = rows.scaling(rows.X[part])
-        gram += block.T @ block
-        own = labels[part]
-        shape = (n_classes, own.size)
-        members = scipy.sparse.csr_array((np.ones(own.size), (own, np.arange(own.size))), shape)
-        sums += members @ block
+def _row_side(moments: Moments, target: np.ndarray, penalty: float) -> np.ndarray:
+    """(X'X + γ I)^-1 X' Y T, from X'X and the sums of classes; both sides over N."""
+    sums = moments.sums / moments.counts.sum()
     signed = 2 * sums - sums.sum(axis=0)
-    return _solve(gram.astype(np.float64), penalty, signed.T @ target)
+    return _solve(moments.gram(), penalty, signed.T @ target)
 
 
 def _solve(gram: np.ndarray, penalty: float, target: np.ndarray) -> np.ndarray:

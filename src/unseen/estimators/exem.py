@@ -16,7 +16,7 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators.scaled import MeanPredictor
 from unseen.model.gaussian import gaussian_kernel, median_square
-from unseen.rows.moments import class_moments
+from unseen.rows.moments import Moments, class_moments
 from unseen.rows.scaling import RowScaling
 from unseen.support.parameters import (
     POSITIVE,
@@ -28,7 +28,7 @@ from unseen.support.parameters import (
 )
 from unseen.support.work import tell, threads_for
 from unseen.training.gaussian import kernel_ridge
-from unseen.training.logistic import moments, narrow_rows
+from unseen.training.logistic import narrowed
 
 # Components with a variance below this share of the largest are rounding.
 _ROUNDING = 1e-6
@@ -130,8 +130,9 @@ def principal(
     X: np.ndarray, scaling: RowScaling, n_components: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The first principal components of scaled rows (d_t x h), and their mean in them (h)."""
-    rows, basis = narrow_rows(X, scaling)
-    mean, cov = moments(rows)
+    rows, left, basis = narrowed(X, scaling)
+    found = Moments.of(rows, None, 1, left)
+    mean, cov = found.means()[0].astype(X.dtype), found.gram(X.dtype)
     square = float(np.trace(cov))
     cov -= np.outer(mean, mean)
     width = cov.shape[0]

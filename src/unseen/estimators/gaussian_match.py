@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import as_labels, checked_rows, labels_of, one_row
+from unseen.estimators.base import labels_of, numbered, one_row, training_rows
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
@@ -38,7 +38,7 @@ from unseen.training.gaussian import (
     fit_posterior,
     weigh_tables,
 )
-from unseen.training.logistic import narrow_rows
+from unseen.training.logistic import narrowed
 
 # Rows wider than this are first given in a basis of their span, if they are fewer than columns.
 _WIDEST = 8192
@@ -94,13 +94,11 @@ class GaussianMatch(MeanPredictor):
         self.scaling_ = self._part("row_scaler").learn(X)
         with threads_for(float(X.size) * X.shape[1]):
             if X.shape[1] > max(_WIDEST, X.shape[0]):
-                rows, basis = narrow_rows(X, self.scaling_)
-                moments = Moments.empty(table.n_classes, rows.n_columns)
-                moments.add(rows.X, labels, rows.scaling)
+                rows, scaling, basis = narrowed(X, self.scaling_)
+                moments = Moments.of(rows, labels, table.n_classes, scaling)
                 self._solve(moments, table, X.dtype, basis)
                 return
-            moments = Moments.empty(table.n_classes, X.shape[1])
-            moments.add(X, labels, self.scaling_)
+            moments = Moments.of(X, labels, table.n_classes, self.scaling_)
             self._solve(moments, table, X.dtype)
         self.moments_ = moments
 
@@ -119,8 +117,7 @@ class GaussianMatch(MeanPredictor):
                 "in which further rows do not lie: fit all rows at once"
             )
         y = labels_of(X, y)
-        X = checked_rows(self, X, reset=is_first)
-        labels = as_labels(y, X.shape[0])
+        X, labels, found, counts = training_rows(self, X, y, reset=is_first)
         if is_first:
             self._check_parameters()
             if classes is None:
@@ -128,21 +125,21 @@ class GaussianMatch(MeanPredictor):
             if isinstance(classes, (list, np.ndarray)):
                 names = as_names(np.unique(classes), "classes")
                 classes = ClassTable(names, np.eye(names.size), names)
-            seen = np.unique(labels)
+            seen = found
             table = ClassTable.of(classes, seen)
         else:
             table = self.class_table_
             if classes is not None:
                 table = table.merge(table.encode(classes))
-            seen = np.union1d(self.seen_classes_, labels)
-        table.rows(labels)
+            seen = np.union1d(self.seen_classes_, found)
+        table.check_known(found, counts)
         if is_first:
             self.scaling_ = self._part("row_scaler").learn(X)
             moments = Moments.empty(seen.size, X.shape[1])
         else:
             before = np.searchsorted(seen, self.seen_classes_)
             moments = self.moments_.with_classes(before, seen.size)
-        moments.add(X, np.searchsorted(seen, labels), self.scaling_)
+        moments.add(X, numbered(labels, seen), self.scaling_)
         self._set_classes(table, seen)
         self._trained_on = None
         n_rows = int(moments.counts.sum())
@@ -260,6 +257,12 @@ class GaussianMatch(MeanPredictor):
             top,
             self._temperature(),
         )
+
+    def _for_scoring(self) -> Self:
+        light = super()._for_scoring()
+        for name in ("moments_", "_kept"):
+            vars(light).pop(name, None)
+        return light
 
     def _check_state(self) -> None:
         n_classes, vectors = self.seen_classes_.size, self.class_table_.vectors

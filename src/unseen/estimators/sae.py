@@ -13,10 +13,10 @@ import scipy.linalg
 from unseen.classes import ClassTable
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
-from unseen.rows.scaling import RowScaling
+from unseen.rows.moments import Moments
 from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter
 from unseen.support.work import threads_for
-from unseen.training.logistic import moments, narrow_rows
+from unseen.training.logistic import narrowed
 
 
 @has_parameters
@@ -50,11 +50,11 @@ class SAE(ScaledClassifier):
 
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         S = self._learn_scaling(X, table, unit_scale=True)
-        shares = np.bincount(labels, minlength=table.n_classes) / labels.size
-        S /= np.sqrt(shares @ np.einsum("cs,cs->c", S, S)) or 1.0
         with threads_for(float(X.size) * min(X.shape)):
-            W = solve_autoencoder(X, self.scaling_, labels, S, shares, self.encoder_weight)
-        self.weights_ = W.astype(X.dtype)
+            rows, scaling, basis = narrowed(X, self.scaling_)
+            moments = Moments.of(rows, labels, table.n_classes, scaling)
+            W = solve_autoencoder(moments, S, self.encoder_weight, X.dtype)
+        self.weights_ = (W if basis is None else W @ basis.T).astype(X.dtype)
 
     def _row_codes(self, X: np.ndarray) -> np.ndarray:
         X = self.scaling_(X)
@@ -69,27 +69,24 @@ class SAE(ScaledClassifier):
 
 
 def solve_autoencoder(
-    X: np.ndarray,
-    scaling: RowScaling,
-    labels: np.ndarray,
-    S: np.ndarray,
-    shares: np.ndarray,
-    encoder_weight: float,
+    moments: Moments, S: np.ndarray, encoder_weight: float, dtype: np.dtype
 ) -> np.ndarray:
-    """W from rows X (N x d_t), descriptions S (C x d_s) and the shares of the classes in the rows.
+    """W from sums over rows of width d_t and descriptions S (C x d_s), which are brought to a mean
+    square length of one over the rows; `dtype` is that of the rows.
 
     With S'S/N = U α U' and X'X/N = V β V' the equation is W̃_ij = (1 + λ) T̃_ij / (α_i + λ β_j) for
     W̃ = U'WV and T̃ = U'(S'X/N)V. Where α_i = 0 so is T̃_i, and these directions are left out.
     """
+    n_rows = moments.counts.sum()
+    shares = moments.counts / n_rows
+    S = S / (np.sqrt(shares @ np.einsum("cs,cs->c", S, S)) or 1.0)
     _, lengths, U = np.linalg.svd(np.sqrt(shares)[:, None] * S, full_matrices=False)
     U = U[lengths > 1e-6 * lengths[0]].T
     alpha = lengths[: U.shape[1]] ** 2
-    rows, basis = narrow_rows(X, scaling)
-    target = rows.cross((S @ U).astype(rows.dtype)[labels]).T / rows.n_rows
+    target = (S @ U).T @ (moments.sums / n_rows)
     beta, V = scipy.linalg.eigh(
-        moments(rows)[1], driver="evd", overwrite_a=True, check_finite=False
+        moments.gram(dtype), driver="evd", overwrite_a=True, check_finite=False
     )
     scale = alpha[:, None] + encoder_weight * np.maximum(beta, 0)
     codes = (1 + encoder_weight) * (target @ V) / scale
-    W = U @ (codes.astype(V.dtype) @ V.T)
-    return W if basis is None else W @ basis.T
+    return U @ (codes.astype(V.dtype) @ V.T)

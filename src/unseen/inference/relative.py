@@ -1,4 +1,4 @@
-"""Scores of a row relative to its other candidates, for retrieval."""
+"""Scores of a row relative to its other candidates: for retrieval, and as probabilities."""
 
 from __future__ import annotations
 
@@ -20,3 +20,14 @@ def relative_scores(scores: np.ndarray, spread: float | None = None) -> np.ndarr
         return scores
     t = scores.dtype.type(_SHARPNESS / spread)
     return scores - logsumexp(t * scores, axis=1, keepdims=True).astype(scores.dtype) / t
+
+
+def probabilities(scores: np.ndarray, temperature: float) -> np.ndarray:
+    """softmax(scores / T) of each row, in the precision of the scores.
+
+    By the steps of SciPy's `log_softmax`, without what it does for any array: a service asks for
+    single rows.
+    """
+    below = scores - scores.max(axis=1, keepdims=True)
+    below /= scores.dtype.type(temperature)
+    return np.exp(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

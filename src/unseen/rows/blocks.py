@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 # Numbers of rows and something of theirs (n x h) -> something else of theirs
 Push = Callable[[slice, np.ndarray], np.ndarray]
+# Arrays that grow with every block of rows.
+Sums = tuple[np.ndarray, ...]
+# (sums, block of rows, its labels): adds what the block has to the sums, in place.
+Take = Callable[[Sums, np.ndarray, Any], None]
 BLOCK_BYTES = 8 * 2**20
 ROWS_PER_CHUNK = 1024
 
@@ -33,6 +37,34 @@ def row_blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> I
 def array_blocks(X: Any) -> Iterator[slice]:
     """Slices over the rows of an array or a store."""
     return row_blocks(X.shape[0], X.shape[1] * X.itemsize)
+
+
+def add_up(sums: Sums, X: Any, labels: Any, take: Take) -> None:
+    """Take in every block of rows X (N x d) with its labels, which may be None.
+
+    Rows on other machines have an `add_up` of their own: it begins with zeros for every block, and
+    adds the sums of blocks to each other. `take` must be something that can be sent there.
+    """
+    elsewhere = getattr(X, "add_up", None)
+    if elsewhere is not None:
+        elsewhere(sums, labels, take)
+        return
+    for part in array_blocks(X):
+        take(sums, np.asarray(X[part]), None if labels is None else labels[part])
+
+
+def any_block(X: Any, test: Callable[[np.ndarray], bool]) -> bool:
+    """Whether a test holds for some block of rows; none is read after the first that passes."""
+    elsewhere = getattr(X, "any_block", None)
+    if elsewhere is not None:
+        return elsewhere(test)
+    return any(test(np.asarray(X[rows])) for rows in array_blocks(X))
+
+
+def is_dask(X: Any) -> bool:
+    """Whether these are a Dask collection, which is seen without importing Dask."""
+    kinds = type(X).__mro__
+    return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in kinds)
 
 
 def float_types(X: Any) -> Any:

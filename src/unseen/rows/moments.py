@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.linalg
 import scipy.sparse
 
 from unseen.errors import InputError
-from unseen.rows.blocks import array_blocks
+from unseen.rows.blocks import Sums, add_up
 from unseen.rows.scaling import RowScaling
 from unseen.support.registry import register
 
@@ -40,21 +41,27 @@ class Moments:
         size = sum(height * width for _, height, width in _panels(n_columns))
         return cls(np.zeros(n_classes), np.zeros((n_classes, n_columns)), np.zeros(size))
 
+    @classmethod
+    def of(cls, X: Any, labels: Any, n_classes: int, scaling: RowScaling) -> Self:
+        """Those of rows X (N x d), scaled block by block; without labels all are of class 0."""
+        found = cls.empty(n_classes, X.shape[1])
+        found.add(X, labels, scaling)
+        return found
+
     @property
     def n_columns(self) -> int:
         return self.sums.shape[1]
 
-    def add(self, X: np.ndarray, labels: np.ndarray, scaling: RowScaling) -> None:
+    def add(self, X: Any, labels: Any, scaling: RowScaling) -> None:
         """Take in rows X (N x d), scaled block by block; labels are numbers of classes."""
-        for part in array_blocks(X):
-            block, own = scaling(np.asarray(X[part])), labels[part]
-            shape = (self.counts.size, own.size)
-            ones = np.ones(own.size, block.dtype)
-            members = scipy.sparse.csr_array((ones, (own, np.arange(own.size))), shape)
-            self.counts[:] += np.bincount(own, minlength=self.counts.size)
-            self.sums[:] += members @ block
-            for start, panel in self._views():
-                panel += block[:, start : start + _PANEL].T @ block[:, start:]
+        own = (self.counts, self.sums, self.products)
+        add_up(own, X, labels, partial(_take_moments, scaling=scaling))
+
+    def _take(self, block: np.ndarray, labels: np.ndarray) -> None:
+        self.counts[:] += np.bincount(labels, minlength=self.counts.size)
+        self.sums[:] += _members(labels, self.counts.size, block.dtype) @ block
+        for start, panel in self._views():
+            panel += block[:, start : start + _PANEL].T @ block[:, start:]
 
     def with_classes(self, numbers: np.ndarray, n_classes: int) -> Moments:
         """The same rows among more classes, of which `numbers` are those that were there."""
@@ -65,6 +72,15 @@ class Moments:
     def means(self) -> np.ndarray:
         """The mean of each class, C x d."""
         return self.sums / self.counts[:, None]
+
+    def gram(self, dtype: Any = np.float64) -> np.ndarray:
+        """Σ x x' / N over all N rows, d x d, in this precision."""
+        whole, n_rows = np.empty((self.n_columns, self.n_columns), dtype), self.counts.sum()
+        for start, panel in self._views():
+            stop = start + len(panel)
+            np.divide(panel, n_rows, out=whole[start:stop, start:], casting="same_kind")
+            whole[stop:, start:stop] = whole[start:stop, stop:].T
+        return whole
 
     def shrunk_factor(self, shrinkage: float, n_directions: int, dtype: Any) -> np.ndarray:
         """U with U'U = (1 - a) Σ_w + a tr(Σ_w)/r I, in the upper triangle of a d x d array.
@@ -120,20 +136,37 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(
-    X: np.ndarray, labels: np.ndarray, n_classes: int, code: Callable[[np.ndarray], np.ndarray]
+    X: Any, labels: Any, n_classes: int, code: Callable[[np.ndarray], np.ndarray]
 ) -> ClassMoments:
     """Moments of code(x) (h columns) within each class, in one pass over blocks of rows X."""
-    width = code(np.asarray(X[:1])).shape[1]
-    sums, squares = np.zeros((n_classes, width)), np.zeros((n_classes, width))
-    for part in array_blocks(X):
-        block, own = code(np.asarray(X[part])).astype(np.float64), labels[part]
-        shape = (n_classes, own.size)
-        members = scipy.sparse.csr_array((np.ones(own.size), (own, np.arange(own.size))), shape)
-        sums += members @ block
-        squares += members @ (block * block)
-    counts = np.bincount(labels, minlength=n_classes).astype(np.float64)
+    width = code(np.zeros((1, X.shape[1]), X.dtype)).shape[1]
+    counts, sums = np.zeros(n_classes), np.zeros((n_classes, width))
+    squares = np.zeros_like(sums)
+    add_up((counts, sums, squares), X, labels, partial(_take_squares, code=code))
     means = sums / counts[:, None]
     return ClassMoments(counts, means, np.maximum(squares / counts[:, None] - means**2, 0.0))
+
+
+def _take_moments(sums: Sums, block: np.ndarray, labels: Any, scaling: RowScaling) -> None:
+    labels = np.zeros(len(block), np.intp) if labels is None else labels
+    Moments(*sums)._take(scaling(block), labels)
+
+
+def _take_squares(
+    sums: Sums, block: np.ndarray, labels: np.ndarray, code: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    counts, totals, squares = sums
+    codes = code(block).astype(np.float64)
+    members = _members(labels, counts.size, np.float64)
+    counts += np.bincount(labels, minlength=counts.size)
+    totals += members @ codes
+    squares += members @ (codes * codes)
+
+
+def _members(labels: np.ndarray, n_classes: int, dtype: Any) -> Any:
+    """1 where a row is of a class, C x n, sparse."""
+    ones, places = np.ones(labels.size, dtype), (labels, np.arange(labels.size))
+    return scipy.sparse.csr_array((ones, places), (n_classes, labels.size))
 
 
 def _panels(n_columns: int) -> Iterator[tuple[int, int, int]]:

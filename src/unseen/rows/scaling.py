@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -17,6 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.errors import InputError
 from unseen.rows.blocks import (
+    Sums,
+    add_up,
+    any_block,
     array_blocks,
     checked_array,
     float_type,
@@ -197,11 +201,9 @@ class RowScaler(_Scaler):
         plain = RowScaling(bool(self.unit_length), None, power=power)
         if not (self.center or unit_scale or constant):
             return plain
-        total, square = np.zeros(X.shape[1]), 0.0
-        for rows in array_blocks(X):
-            block = plain(X[rows])
-            total += block.sum(axis=0, dtype=np.float64)
-            square += sum_of_squares(block)
+        total, squares = np.zeros(X.shape[1]), np.zeros(1)
+        add_up((total, squares), X, None, partial(_take_lengths, scaling=plain))
+        square = float(squares[0])
         mean = total / X.shape[0] if self.center else np.zeros(X.shape[1])
         variance = square / X.shape[0] - float(mean @ mean)
         is_spread = variance > 1e-12 * square / X.shape[0]
@@ -215,7 +217,18 @@ class RowScaler(_Scaler):
 
 def _power_for(X: np.ndarray) -> float:
     """The square root for rows without a negative entry."""
-    return 1.0 if any((X[rows] < 0).any() for rows in array_blocks(X)) else 0.5
+    return 1.0 if any_block(X, _has_negative) else 0.5
+
+
+def _has_negative(block: np.ndarray) -> bool:
+    return bool((block < 0).any())
+
+
+def _take_lengths(sums: Sums, block: np.ndarray, _: Any, scaling: RowScaling) -> None:
+    total, squares = sums
+    scaled = scaling(block)
+    total += scaled.sum(axis=0, dtype=np.float64)
+    squares += sum_of_squares(scaled)
 
 
 @register("class scaler")

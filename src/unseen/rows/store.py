@@ -14,7 +14,9 @@ import numpy as np
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 from unseen.rows.parts import NpyPart, Part
+from unseen.rows.recipes import dask_array
 from unseen.support.memory import free_memory
+from unseen.support.parameters import at_least, check_values
 
 # A store is read into memory whole only if it takes no more than this share of what is free.
 MEMORY_SHARE = 0.5
@@ -185,6 +187,15 @@ class RowStore:
         made.columns = self.columns
         weakref.finalize(made, _remove, folder)
         return made
+
+    def to_dask(self, block_rows: int | None = None) -> Any:
+        """A Dask array (extra `dask`) whose blocks are read from the files by whoever needs them.
+
+        Workers must see the files under the same paths. The labels stay here: `store.labels`.
+        block_rows : rows of a block; None for what 64 MB hold, and at least 8 times the columns.
+        """
+        check_values({"block_rows": [at_least(1), None]}, {"block_rows": block_rows})
+        return dask_array(self, block_rows)
 
     def fingerprint(self) -> str:
         """A SHA-256 of the shape and of a thousand rows spread over the store, as reading all of

@@ -140,11 +140,17 @@ def narrow_rows(X: np.ndarray, scaling: RowScaling) -> tuple[TrainingRows, np.nd
     With N < d_t the rows are given in an orthonormal basis (d_t x N) of their span: under a penalty
     |W|² the best W lies in it. Otherwise they stay as they are, and the basis is None.
     """
+    X, scaling, basis = narrowed(X, scaling)
+    return TrainingRows(X, scaling), basis
+
+
+def narrowed(X: Any, scaling: RowScaling) -> tuple[Any, RowScaling, np.ndarray | None]:
+    """The same as rows and the scaling that they still need."""
     if X.shape[0] >= X.shape[1]:
-        return TrainingRows(X, scaling), None
+        return X, scaling, None
     factors: Any = scipy.linalg.qr(scaling(X[:]).T, mode="economic", overwrite_a=True)
     basis, R = factors
-    return TrainingRows(np.ascontiguousarray(R.T), RowScaling(False, None)), basis
+    return np.ascontiguousarray(R.T), RowScaling(False, None), basis
 
 
 def moments(rows: TrainingRows) -> tuple[np.ndarray, np.ndarray]:

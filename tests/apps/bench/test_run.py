@@ -58,7 +58,7 @@ def test_methods_on_one_random_split_share_a_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, start = [], worker._started
-    monkeypatch.setattr(worker, "_started", lambda: started.append(start()) or started[-1])
+    monkeypatch.setattr(worker, "_started", lambda folder: started.append(start()) or started[-1])
     jobs = [
         Job("synthetic", method=method, trial=trial, inside="seen", most_rows=10)
         for trial in range(2)
@@ -84,7 +84,7 @@ def test_a_process_that_dies_takes_only_its_job_with_it(
     killed.chmod(0o755)
     programs = iter([str(killed), python])
 
-    def started() -> Any:
+    def started(folder: Path | None) -> Any:
         monkeypatch.setattr(sys, "executable", next(programs))
         return start()
 

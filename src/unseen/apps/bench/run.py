@@ -7,14 +7,19 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout, suppress
+from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from unseen.apps.bench.jobs import Job, opened, seeded
 from unseen.apps.bench.log import Log
@@ -30,6 +35,15 @@ from unseen.storage import checkpoint
 from unseen.support.memory import with_peak
 from unseen.support.parameters import changed_parameters, plain_parameters, without
 
+# A job, the file of its state, and its results, or one sentence on why there are none.
+_Done = tuple[Job, Path, list[dict[str, Any]] | str]
+
+_AS_THEY_COME: Any = {
+    "return_as": "generator_unordered",
+    "batch_size": 1,
+    "pre_dispatch": "n_jobs",
+}
+
 
 def run(
     jobs: Sequence[Job], log: Log, progress: Callable[[Job, int], None] = lambda job, done: None
@@ -42,19 +56,27 @@ def run(
     alone; methods on the same random split of a suite share one, which would else spend most of its
     time on starting. A job that fails does not stop the others, and is tried again by the next run.
     The search for parameters of a job that was stopped resumes from a file beside the log.
+
+    Jobs run one after the other, or where `joblib.parallel_config` says, several at once.
     """
-    with Workers() as workers:
-        return _run(jobs, log, progress, workers)
-
-
-def _run(
-    jobs: Sequence[Job], log: Log, progress: Callable[[Job, int], None], workers: Workers
-) -> dict[Job, str]:
     failed = {}
+    for job, state, outcome in _outcomes(_missing(jobs, log, progress)):
+        if isinstance(outcome, str):
+            failed[job] = outcome
+        else:
+            log.append(outcome)
+            checkpoint.remove(state)
+    return failed
+
+
+def _missing(
+    jobs: Sequence[Job], log: Log, progress: Callable[[Job, int], None]
+) -> Iterator[tuple[Job, Path]]:
+    """The jobs that the log does not have, each with the file of its state."""
     present = functools.cache(_present_sources)
     for number, job in enumerate(jobs):
         keys = [job.key(label) for label in job.labels]
-        state = log.path.parent / f"{keys[0]}.checkpoint"
+        state = log.path.parent.absolute() / f"{keys[0]}.checkpoint"
         known = len(log.records(keys)) == len(keys)
         if known and all(
             log.holds(key, present(job.data, job.split, *job.table.items())) for key in keys
@@ -62,12 +84,51 @@ def _run(
             checkpoint.remove(state)
             continue
         progress(job, number)
-        try:
-            log.append(_in_own_process(job, state, workers))
-            checkpoint.remove(state)
-        except JobError as error:
-            failed[job] = str(error)
-    return failed
+        yield job, state
+
+
+def _outcomes(jobs: Iterator[tuple[Job, Path]]) -> Iterator[_Done]:
+    """Each job with its results, or one sentence on why there are none.
+
+    One after the other, or as `joblib.parallel_config` says: several at once, or on a cluster.
+    """
+    if get_active_backend()[1] == 1:
+        with Workers() as workers:
+            for job, state in jobs:
+                yield job, state, _outcome(job, state, workers)
+        return
+    together, folder = delayed(_done_together), Path.cwd()
+    groups = (together(list(group), folder) for _, group in groupby(jobs, _sharing))
+    pool: Any = Parallel(**_AS_THEY_COME)
+    for done in pool(groups):
+        yield from done
+
+
+def _sharing(given: tuple[Job, Path]) -> Any:
+    """What jobs have in common that share a process; others have nothing in common."""
+    place = _place(given[0])
+    return object() if place is None else place
+
+
+def _place(job: Job) -> Job | None:
+    return job._replace(method="") if job.inside else None
+
+
+def _done_together(jobs: list[tuple[Job, Path]], folder: Path) -> list[_Done]:
+    """Jobs that share a process, wherever this is called: in the same folder if it is there."""
+    with tempfile.TemporaryDirectory() as spare, Workers(folder) as workers:
+        done = []
+        for job, state in jobs:
+            place = state if state.parent.is_dir() else Path(spare) / state.name
+            done.append((job, state, _outcome(job, place, workers)))
+        return done
+
+
+def _outcome(job: Job, state: Path, workers: Workers) -> list[dict[str, Any]] | str:
+    try:
+        return _in_own_process(job, state, workers)
+    except JobError as error:
+        return str(error)
 
 
 def _present_sources(data: str, split: str, *table: tuple[str, str]) -> dict[str, str] | None:
@@ -92,7 +153,8 @@ def _in_own_process(job: Job, state: Path, workers: Workers) -> list[dict[str, A
 class Workers:
     """Processes that do jobs, one at a time: a new one for each job, but those that share one."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder if folder is not None and folder.is_dir() else None
         self._process: subprocess.Popen[bytes] | None = None
         self._place: Any = None
 
@@ -106,10 +168,10 @@ class Workers:
 
     def ask(self, job: Job, state: Path) -> list[dict[str, Any]] | str:
         """The results of a job, or one sentence on why there are none."""
-        place = job._replace(method="") if job.inside else None
+        place = _place(job)
         if self._process is not None and (place is None or place != self._place):
             self._end(self._process)
-        self._process, self._place = self._process or _started(), place
+        self._process, self._place = self._process or _started(self._folder), place
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):  # It is dead, which the empty answer says.
@@ -130,12 +192,13 @@ class Workers:
         return process.returncode
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(folder: Path | None = None) -> subprocess.Popen[bytes]:
     # In a session of its own it is not reached by the Ctrl-C of our terminal, which is for us.
     return subprocess.Popen(
         [sys.executable, "-m", __name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=folder,
         start_new_session=True,
     )
 

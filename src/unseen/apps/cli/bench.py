@@ -27,6 +27,7 @@ from unseen.apps.report.results import results_table
 from unseen.datasets import CATALOGUE, ZeroShotDataset
 from unseen.datasets.catalogue import entries, has_features
 from unseen.datasets.folder import missing_pictures
+from unseen.distributed.cluster import on_cluster
 from unseen.errors import InputError, listed, require
 from unseen.estimators import DEFAULT_METHOD, available, method
 
@@ -86,6 +87,7 @@ def bench(
     most_rows: Annotated[
         int, typer.Option(min=0, help="Rows of each class in the suite at most; 0 for all.")
     ] = 0,
+    dask: options.Dask = None,
     out: options.Results = Path("bench-results"),
     json: options.Json = False,
 ) -> None:
@@ -103,7 +105,8 @@ def bench(
     tuned |= {"missing": missing} if missing != "error" else {}
     if suite:
         chosen = {"splits": splits, "inside": inside, "published": published}
-        bench_suite(names, methods or [], out, json, most_rows=most_rows, **chosen, **tuned)
+        with on_cluster(dask):
+            bench_suite(names, methods or [], out, json, most_rows=most_rows, **chosen, **tuned)
         return
     if paper:
         names += [name for name in _of_the_paper(json) if name not in names]
@@ -116,7 +119,8 @@ def bench(
     shared = {"split": split, "generalized": generalized, "random_classes": random_classes}
     jobs = plan(names, methods or available(), trials, **shared, **tuned)
     log = log_of(names, out)
-    records, failed = run_jobs(jobs, log, json)
+    with on_cluster(dask):
+        records, failed = run_jobs(jobs, log, json)
     made = tables.all_tables(records)
     tables.write_tables(out, made, paths.command_line())
     if json:

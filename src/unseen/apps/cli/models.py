@@ -21,6 +21,7 @@ from unseen.apps.report.page import percent
 from unseen.apps.report.results import class_table, results_table
 from unseen.classes.splits import n_held_out
 from unseen.datasets import ZeroShotDataset
+from unseen.distributed.cluster import on_cluster
 from unseen.errors import InputError, counted
 from unseen.estimators import DEFAULT_METHOD, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
@@ -161,6 +162,7 @@ def tune(
         typer.Option(help="per_class_accuracy or mean_average_precision"),
     ] = "per_class_accuracy",
     jobs: Annotated[int, typer.Option(help="Fits made at once; -1 for all cores.")] = 1,
+    dask: options.Dask = None,
     checkpoint: options.Checkpoint = None,
     json: options.Json = False,
 ) -> None:
@@ -181,9 +183,9 @@ def tune(
     n_held_out(hold_out, dataset.seen.size, "--hold-out")
     X, y = dataset.training_set()
     n_splits = preset.n_splits if splits is None else splits
-    search: Any = {"budget": budget, "n_jobs": jobs}
+    search: Any = {"budget": budget, "n_jobs": jobs if dask is None else None}
     search["protocol"] = Protocol(hold_out, n_splits, strategy, settings, scoring)
-    with paths.telling_how_to_resume(checkpoint), working("Tuning"):
+    with on_cluster(dask), paths.telling_how_to_resume(checkpoint), working("Tuning"):
         found = tuning.tune(model, X, y, dataset.classes, grid, checkpoint=checkpoint, **search)
     if out is not None:
         save(found.estimator, dataset, out)

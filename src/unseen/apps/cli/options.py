@@ -25,6 +25,10 @@ _MISSING = (
 )
 _TEXT = "What encodes text in the class table: tfidf, or a sentence encoder by name or folder."
 _PICTURES = "A folder of yours, outside of the data, whose pictures may be shown."
+_DASK = (
+    "Hand the fits to the workers of the Dask scheduler at this address, which see the same files; "
+    "'local' for a process per core here."
+)
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA)]
 DataSets = Annotated[
@@ -55,4 +59,5 @@ Folder = Annotated[Path, typer.Option("--out", "-o", help="The folder to write."
 Results = Annotated[
     Path, typer.Option("--out", "-o", help="Folder of the results; a run there is resumed.")
 ]
+Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help=_DASK)]
 Checkpoint = Annotated[Path | None, typer.Option(help=_CHECKPOINT)]

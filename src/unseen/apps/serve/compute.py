@@ -13,7 +13,7 @@ from unseen.apps.serve.schemas import ExplainBody, PairsBody, RankBody
 from unseen.apps.serve.served import Served, new_classes
 from unseen.classes import ClassTable
 from unseen.errors import InputError, nearest
-from unseen.estimators.calibration import probabilities
+from unseen.inference.relative import probabilities
 
 _K_CANDIDATES = 5
 _K_ROWS = 24

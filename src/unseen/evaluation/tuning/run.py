@@ -48,7 +48,8 @@ def tune(
         two of them.
     budget : seconds after which the search begins no fit; None for no limit. One fit is always
         made, and that of the setting that is kept on all rows comes on top.
-    n_jobs : how many fits to make at once, as everywhere in scikit-learn.
+    n_jobs : how many fits to make at once, as everywhere in scikit-learn. Inside of
+        `joblib.parallel_config("dask")` they are made by the workers of the current Dask client.
     checkpoint : a file that keeps the outcome of every fit. A search that was interrupted or killed
         resumes from it, to the same result, when it is called again with the same data, estimator
         and grid; `budget` includes the seconds spent before, and may change. The file stays.

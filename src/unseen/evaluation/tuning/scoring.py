@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier
+from unseen.estimators.base import ZeroShotClassifier, check_here
 from unseen.evaluation.tuning.results import Outcome
 from unseen.evaluation.tuning.settings import with_parameters
 from unseen.metrics import mean_average_precision, per_class_accuracy
@@ -29,6 +29,7 @@ class TrainingData(NamedTuple):
     @classmethod
     def of(cls, X: Any, y: Any, classes: Any) -> TrainingData:
         """Checked: every label has a line of the table."""
+        check_here(X)
         labels = as_names(np.asarray(y), "labels")
         table = ClassTable.of(classes, np.unique(labels))
         table.rows(labels)

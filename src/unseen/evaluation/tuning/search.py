@@ -114,9 +114,10 @@ class Search:
             self.n_fits += 1
             yield fit, [self._outcomes[number, k] for k in fit]
         new = [fit for fit in fits if fit not in known]
-        score, scoring = delayed(score_settings), self.protocol.scoring
+        score, scoring = delayed(_score), self.protocol.scoring
+        # Arrays one by one, as joblib sends each of them only once to where jobs are done.
         jobs = (
-            score(self.estimator, [self.settings[k].parameters for k in fit], split, scoring)
+            score(self.estimator, [self.settings[k].parameters for k in fit], scoring, *split)
             for fit in self._affordable(new, sum(map(len, known)), number)
         )
         # In order, so that the result is the same whatever the number of jobs.
@@ -179,3 +180,9 @@ class Search:
         for _ in range(n_splits):
             total, n = total + n, self._n_next(n)
         return total
+
+
+def _score(
+    estimator: ZeroShotClassifier, settings: list[dict[str, Any]], scoring: str, *split: Any
+) -> list[Outcome]:
+    return score_settings(estimator, settings, Split(*split), scoring)
