@@ -16,6 +16,7 @@ import uvicorn
 from unseen import GaussianMatch, ZeroShotDataset
 from unseen.apps.serve.app import create_app
 from unseen.apps.serve.demo import shape_rows
+from unseen.apps.serve.encoders import Encoders
 from unseen.apps.serve.pictures import Thumbnails
 from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Limits, Settings
@@ -45,7 +46,7 @@ def serve(model: GaussianMatch, gallery: GalleryData) -> Callable[..., Current]:
     """The service of a model, by default the usual one with pictures."""
 
     def make(given: Any = None, limits: Limits | None = None) -> Current:
-        return Current(Served(given or model, "shapes", gallery, shape_rows, limits))
+        return Current(Served(given or model, "shapes", gallery, Encoders(shape_rows, ""), limits))
 
     return make
 

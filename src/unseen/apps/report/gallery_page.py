@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from unseen.apps.report import page
 from unseen.apps.report.publish import write
-from unseen.encoders.pictures import PictureError, quiet, read_picture
+from unseen.encoders.pictures import PictureError, quiet, small_picture
 from unseen.errors import counted
 
 _SIDE = 240
@@ -50,11 +50,10 @@ def _figure(place: int, hit: Hit, name: str) -> str:
     if hit.label:
         words += f", labelled {hit.label!r}" + ("" if hit.label == name else " (another class)")
     try:
-        small = read_picture(hit.path)
+        small = small_picture(hit.path, _SIDE)
     except PictureError as error:
         picture = page.paragraph(f"No picture: {error}", note=True)
     else:
-        small.thumbnail((_SIDE, _SIDE))
         content = io.BytesIO()
         small.save(content, "JPEG", quality=85)
         data = base64.b64encode(content.getvalue()).decode()

@@ -20,6 +20,7 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     const began = performance.now();
     const found = await post("/v1/rank", {
       ...wanted, k: Math.min(24, facts.gallery.rows), rivals: 8, ...kept.asClasses() });
+    if (found.vector) sliders.start(found.vector, new Map());
     fillGrid(at("described"), found, { pick });
     showRivals(found);
     showNearest();
@@ -57,12 +58,24 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
 
   function begin(name, moved = new Map()) {
     start.value = name;
+    at("sentence").value = "";
     sliders.start(name ? byName.get(name).vector : zeros, moved);
     changed();
   }
 
+  // A sentence sets all sliders; what is moved after that starts from there.
+  async function say(text, moved = new Map()) {
+    at("sentence").value = text;
+    if (!text) return begin(start.value);
+    start.value = "";
+    state.set({ from: "", set: "", sentence: text });
+    await ask({ sentence: text });
+    if (moved.size) { sliders.move(moved); changed(); }
+  }
+
   function changed() {
-    state.set({ from: start.value, set: state.writeNumbers(sliders.moved()) });
+    state.set({ from: start.value, sentence: at("sentence").value,
+      set: state.writeNumbers(sliders.moved()) });
     if (facts.gallery) ask({ vector: vector() });
   }
 
@@ -70,7 +83,7 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
   at("start-over").onclick = () => begin(start.value);
   at("search").oninput = () => sliders.filter(at("search").value);
   at("with-sentence").hidden = !facts.sentences;
-  at("sentence").onchange = () => at("sentence").value && ask({ sentence: at("sentence").value });
+  at("sentence").onchange = () => say(at("sentence").value.trim());
   at("keep").onsubmit = (event) => {
     event.preventDefault();
     try {
@@ -83,7 +96,9 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
   let isNew = true;
   return {
     show() {
-      if (isNew) begin(from, state.readNumbers(state.value("set")));
+      const moved = isNew && state.readNumbers(state.value("set"));
+      if (isNew && facts.sentences && state.value("sentence")) say(state.value("sentence"), moved);
+      else if (isNew) begin(from, moved);
       else changed();
       isNew = false;
     },
