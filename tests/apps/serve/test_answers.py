@@ -13,7 +13,6 @@ import pytest
 from tests.apps.serve.conftest import asking
 from unseen import ESZSL, JLSE, ClassTable, GaussianMatch, ZeroShotDataset
 from unseen.apps.serve.attributes import described_attributes
-from unseen.apps.serve.gallery import Gallery
 from unseen.apps.serve.served import Current, Served
 from unseen.datasets.embedded import seven_segments
 from unseen.rows import RowScaler
@@ -215,13 +214,6 @@ def test_other_methods(kind: Any, shapes: ZeroShotDataset, serve: Any):
             answer = client.post("/v1/explain", json={"gallery": 0})
             assert answer.status_code == 400
             assert "give reasons" in answer.json()["error"]
-
-
-def test_a_gallery_ranks_as_the_model_does_whatever_the_blocks(shapes: ZeroShotDataset):
-    model = GaussianMatch().fit(*shapes.training_set(), shapes.classes)
-    X = np.tile(shapes.X, (30, 1))  # more than one block of rows
-    gallery = Gallery(model, X)
-    assert np.array_equal(gallery.similarities(model, "all"), model.similarities(X, "all"))
 
 
 def test_huge_values_are_refused_and_never_an_answer(shapes: ZeroShotDataset):

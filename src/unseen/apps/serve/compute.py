@@ -9,8 +9,8 @@ import numpy as np
 
 from unseen.apps.serve.bodies import as_rows, checked_rows
 from unseen.apps.serve.encoders import DESCRIBED
-from unseen.apps.serve.gallery import checked_similarities
 from unseen.apps.serve.schemas import ExplainBody, PairsBody, RankBody
+from unseen.apps.serve.scores import checked_similarities
 from unseen.apps.serve.served import Served, new_classes
 from unseen.classes import ClassTable
 from unseen.errors import InputError, nearest
@@ -47,14 +47,12 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 def ranked(served: Served, body: RankBody) -> dict[str, Any]:
     """`model.rank` of a class or of a description, on the gallery."""
-    data, model = served.needs_gallery(), served.model
-    assert served.gallery is not None
-    wanted = _wanted(served, body)
+    data, wanted = served.needs_gallery(), _wanted(served, body)
     k = min(_K_ROWS, served.gallery.n_rows) if body.k is None else body.k
     against = None
     if body.against is not None:
         against = served.candidates(body.against, body.classes)
-    best = served.gallery.rank(model, wanted, k, against)
+    best = served.gallery.rank(wanted, k, against)
     finite(best.scores[:, None], "description")
     rows = best.rows.tolist()
     rivals = _rivals(served, wanted, np.asarray(data.X[rows]), body) if body.rivals else []

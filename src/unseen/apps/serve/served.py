@@ -16,13 +16,12 @@ from unseen.apps.serve.answers import encoded
 from unseen.apps.serve.attributes import described_attributes
 from unseen.apps.serve.bodies import as_floats, checked_rows
 from unseen.apps.serve.encoders import Encoders
-from unseen.apps.serve.gallery import Gallery
 from unseen.apps.serve.pictures import Thumbnails
 from unseen.apps.serve.settings import Limits
 from unseen.classes import ClassTable
 from unseen.encoders.pictures import check_picture
 from unseen.errors import InputError, listed, naming
-from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.estimators import METHODS, GalleryIndex, ZeroShotClassifier, index
 from unseen.support.registry import word_of
 
 
@@ -69,7 +68,8 @@ class Served:
                 f"the gallery has {data.X.shape[1]} feature columns, the model was trained on "
                 f"{model.n_features_in_}"
             )
-        self.gallery = None if data is None else Gallery(model, data.X)
+        # Searched exactly: answers are those of the model.
+        self._index = None if data is None else index(model, data.X, approximate=False)
         # The usual candidates are embedded before anyone asks; pairs without names have none.
         with np.errstate(all="ignore"), suppress(InputError):
             model.predict(np.zeros((1, model.n_features_in_)))
@@ -82,6 +82,16 @@ class Served:
         if not hasattr(self._own, "model"):
             self._own.model = _own_copy(self._model)
         return self._own.model
+
+    @property
+    def gallery(self) -> GalleryIndex:
+        """The rows of the gallery, embedded, for the thread that asks."""
+        self.needs_gallery()
+        assert self._index is not None
+        if not hasattr(self._own, "gallery"):
+            made = self._own.gallery = copy.copy(self._index)
+            made.model = self.model
+        return self._own.gallery
 
     @property
     def width(self) -> int:
