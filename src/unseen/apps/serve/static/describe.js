@@ -16,18 +16,33 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     : one.low > 0 || one.high < 0 ? one.low : 0));
   const sliders = makeSliders(attributes, at("sliders"), changed);
 
+  const k = facts.gallery ? Math.min(24, facts.gallery.rows) : 0;
+
   const ask = newest(async (wanted) => {
     const began = performance.now();
-    const found = await post("/v1/rank", {
-      ...wanted, k: Math.min(24, facts.gallery.rows), rivals: 8, ...kept.asClasses() });
+    const found = await post("/v1/rank", { ...wanted, k });
     if (found.vector) sliders.start(found.vector, new Map());
     fillGrid(at("described"), found, { pick });
-    showRivals(found);
-    showNearest();
     const took = performance.now() - began;
     at("took").textContent = `${facts.gallery.rows.toLocaleString("en")} rows in a new order in ${took.toFixed(0)} ms`;
     at("took").dataset.milliseconds = took;
+    restLater();
   });
+
+  // The order comes first; the rest waits until the slider rests.
+  const askRivals = newest(async () => showRivals(await post("/v1/rank", {
+    vector: vector(), k, rivals: 8, ...kept.asClasses() })));
+  let resting = 0;
+
+  function restLater() {
+    clearTimeout(resting);
+    resting = setTimeout(() => {
+      state.set({ from: start.value, sentence: at("sentence").value,
+        set: state.writeNumbers(sliders.moved()) });
+      showNearest();
+      askRivals();
+    }, 100);
+  }
 
   function showRivals(found) {
     at("rivals").replaceChildren(...found.rivals.map(({ name, seen, rows }) => {
@@ -68,14 +83,11 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     at("sentence").value = text;
     if (!text) return begin(start.value);
     start.value = "";
-    state.set({ from: "", set: "", sentence: text });
     await ask({ sentence: text });
     if (moved.size) { sliders.move(moved); changed(); }
   }
 
   function changed() {
-    state.set({ from: start.value, sentence: at("sentence").value,
-      set: state.writeNumbers(sliders.moved()) });
     if (facts.gallery) ask({ vector: vector() });
   }
 
