@@ -40,7 +40,7 @@ def main() -> None:
         print(f"\n{name}: {found.n_held} of {found.n_seen} classes held out, {given.splits} times")
         print("| | top-1 | mAP | ahead of gaussian-match | fit (s) |\n| --- |" + " ---: |" * 4)
         for one in found.methods:
-            ahead = shown(found.behind("gaussian-match", best=one.method).gain)
+            ahead = shown(found.behind("gaussian-match", best=one.method))
             cells = [shown(found.estimate(one.method, m)) for m in ("", "mean_average_precision")]
             print(f"| {one.method} | {' | '.join(cells)} | {ahead} | {one.seconds:.1f} |")
 

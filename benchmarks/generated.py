@@ -39,7 +39,7 @@ def main() -> None:
         print(f"\n{name}: {found.n_held} of {found.n_seen} classes held out, {given.splits} times")
         print("| | top-1 | mAP | feature-vae is ahead by | fit (s) |\n| --- |" + " ---: |" * 4)
         for one in found.methods:
-            ahead = shown(found.behind(one.method, best="feature-vae").gain)
+            ahead = shown(found.behind(one.method, best="feature-vae"))
             cells = [shown(found.estimate(one.method, m)) for m in ("", "mean_average_precision")]
             print(
                 f"| {one.method} | {' | '.join(cells)} | {ahead} | {one.seconds:.1f} |", flush=True

@@ -15,8 +15,8 @@ Made by `python -m docs.make_cli`, which ran every command shown here; times and
 differ from run to run, are left out.
 
 Results go to standard output, progress, notes and errors to standard error. `--json` prints JSON
-for a program. Exit codes: 0 done, 1 the data or a file cannot be used (one sentence says why), 2
-the command was not understood, 130 interrupted.
+for a program, errors too: `{{"error": ...}}`. Exit codes: 0 done, 1 the data or a file cannot be
+used (one sentence says why), 2 the command was not understood, 130 interrupted.
 
 ## A file of options
 

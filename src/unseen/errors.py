@@ -21,6 +21,17 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what, where, and the way out."""
 
 
+class TrustWarning(UserWarning):
+    """A model or an answer that may mean nothing; the message says why."""
+
+
+class UnableError(InputError, AttributeError):
+    """The model cannot answer such a call, or not yet; the message says why, and the way out.
+
+    Also an AttributeError, so that `hasattr` tells whether the call can be made.
+    """
+
+
 class MissingExtraError(ImportError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 

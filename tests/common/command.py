@@ -43,8 +43,9 @@ def run_unseen(*arguments: object) -> Outcome:
 def assert_one_sentence(outcome: Outcome, *parts: str) -> None:
     """The command failed as a user should see it: exit code 1, one line on standard error."""
     assert outcome.code == 1, outcome
-    assert outcome.out == ""
     assert outcome.err.startswith("Error: ")
+    # Under --json the same sentence for a program.
+    assert outcome.out == "" or outcome.json == {"error": outcome.err[7:-1]}
     assert outcome.err.count("\n") == 1
     for part in parts:
         assert part in outcome.err

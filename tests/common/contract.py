@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import unseen
 from unseen import ClassTable, InputError, make_zero_shot
 from unseen.classes import ClassHoldout
+from unseen.errors import TrustWarning
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.evaluation.tuning.settings import is_range
 from unseen.support import work
@@ -154,7 +155,8 @@ class Contract:
 
     def test_without_unseen_classes_it_is_an_ordinary_classifier(self, data: Any) -> None:
         X, y = data.training_set()
-        model = self.make().fit(X, y)
+        with pytest.warns(TrustWarning, match="an ordinary classifier"):
+            model = self.make().fit(X, y)
         np.testing.assert_array_equal(model.classes_, np.unique(y))
         assert model.unseen_classes_.size == 0
         assert model.score(X, y) > 3 / model.classes_.size

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ pytest.importorskip("PIL", reason="Pillow is not installed")
 
 from tests.encoders.shapes import NAMES, UNSEEN, attributes, photos, picture
 from tests.encoders.test_pictures import mutated
-from unseen import read_dataset
+from unseen import ClassTable, read_dataset
 from unseen.datasets.embed import embed_folder
 from unseen.datasets.folder import missing_pictures
 from unseen.encoders.images import ImageEncoder
@@ -88,7 +89,9 @@ def test_a_flat_folder_with_a_table_of_labels(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("image,label\n9.png,a\n9.png,b\n")
     with pytest.raises(InputError, match=r"line 3: '9\.png' has another label before"):
         embed_folder(flat, out, labels=tmp_path / "labels.csv", images="basic")
-    (tmp_path / "labels.csv").write_text("file,label\n9.png,a\n")
+    (tmp_path / "labels.csv").write_text("Filename,Class\n9.png,a\n8.png,b\n")
+    assert embed_folder(flat, out, labels=tmp_path / "labels.csv", images="basic").n_pictures == 2
+    (tmp_path / "labels.csv").write_text("photo,label\n9.png,a\n")
     with pytest.raises(InputError, match="has no column 'image'"):
         embed_folder(flat, out, labels=tmp_path / "labels.csv", images="basic")
 
@@ -139,7 +142,7 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
 def test_words_must_fit_the_pictures(shapes: Path, tmp_path: Path) -> None:
     words, out = tmp_path / "words.csv", tmp_path / "data"
     words.write_text("name,text\nred disk,round\n")
-    with pytest.raises(InputError, match=r"'blue cross' has files but no line in .* \(16 class"):
+    with pytest.raises(InputError, match=r"'blue cross', .* 11 more have files but no line in"):
         embed_folder(shapes / "photos", out, words, images="basic")
     words.write_text("name,text\nred disc,round\nred disc,again\n")
     with pytest.raises(InputError, match="names the class 'red disc' twice"):
@@ -150,6 +153,23 @@ def test_words_must_fit_the_pictures(shapes: Path, tmp_path: Path) -> None:
         embed_folder(shapes / "photos", out, images="basic", templates=["a {nme}"])
     with pytest.raises(InputError, match="has no place to fill in"):
         embed_folder(shapes / "photos", out, images="basic", templates=["a"])
+
+
+def test_words_may_be_given_as_they_are(shapes: Path, tmp_path: Path) -> None:
+    folder, out = photos(tmp_path / "photos", 1, NAMES[:3]), tmp_path / "data"
+    said = {name: f"it is {name}" for name in NAMES[:3]} | {NAMES[1]: ""}
+    done = embed_folder(folder, out, said, images="basic")
+    assert done.silent == [NAMES[1]]
+    lines = (out / "classes.csv").read_text().splitlines()
+    assert lines[:2] == ["name,description", f"{NAMES[0]},it is {NAMES[0]}"]
+    table = ClassTable(NAMES[:3], [[1.5, 0], [0, 1 / 3], [1, 1]], ["long", "red"])
+    assert not embed_folder(folder, out, table, images="basic").silent
+    assert ClassTable.read(out / "classes.csv") == ClassTable(
+        NAMES[:3], [[1.5, 0], [0, 0.333333333], [1, 1]], ["long", "red"]
+    )
+    odd: Any = dict.fromkeys(NAMES, 3)
+    with pytest.raises(InputError, match="of strings, not 3"):
+        embed_folder(folder, out, odd, images="basic")
 
 
 def test_only_its_own_folder_is_written_over(shapes: Path, tmp_path: Path) -> None:

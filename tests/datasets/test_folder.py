@@ -226,7 +226,6 @@ WRONG = [
         b"name,a\nzebra,1,2\n",
         "line 2: 3 cells where the header has 2; put names that",
     ),
-    ("classes.csv", b"name;a\nzebra;1,5\n", "separated by ';'; save it with commas between cells"),
     ("classes.csv", b"name,a\nzebra,1\ntiger,2\n", "'horse' has 3 rows and no line"),
     ("unseen.txt", b"\nlions", "unseen.txt, line 2: class 'lions' has no line .*: 'lion'"),
     ("unseen.txt", b"lion, horse", "unseen.txt, line 1: write one name per line"),

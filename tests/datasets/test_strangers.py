@@ -16,6 +16,7 @@ from tests.common.birds import make_folder, write_lines
 from tests.datasets.writers import write_xlsa17
 from unseen import InputError, read_dataset
 from unseen.datasets.feature_file import whole_numbers
+from unseen.datasets.folder import missing_pictures
 from unseen.datasets.row_files import as_strings
 from unseen.files import limits, reading
 from unseen.files.tables import read_table
@@ -42,7 +43,8 @@ def test_pictures_outside_the_folder_are_left_out(birds: Path, tmp_path: Path) -
     assert data.image_paths is not None
     shown = [os.path.basename(path) for path in data.image_paths[: len(given)]]
     assert shown == ["own.png", "", "", "", "", "inside.png", "own.png", "gone.png"]
-    assert "4 pictures outside the folder of the data will not be shown; if" in data.notes[1]
+    assert missing_pictures(data)[0].startswith("4 rows of 77 without a picture to show: none is")
+    assert not data.notes[1:], "who shows no pictures need not know"
     data = read_dataset(birds, pictures=tmp_path)
     assert data.image_paths is not None
     assert all(data.image_paths), "a folder that the user names is theirs to show"

@@ -170,9 +170,10 @@ def test_the_median_of_three_choices_of_held_out_classes_is_taken(
     data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = {7: 0.3, 8: 0.9, 9: 0.4}
-    monkeypatch.setattr(calibration, "_best_penalty", lambda *given: found[given[-1]])
+    held = calibration.HeldOut(np.eye(3), np.arange(3))
+    monkeypatch.setattr(calibration, "_one_choice", lambda *given: (found[given[-1]], held))
     X, y = data.training_set()
-    assert calibration.learn_seen_penalty(ESZSL(), X, y, data.classes, 7) == 0.4
+    assert calibration.learn_calibration(ESZSL(), X, y, data.classes, 7).penalty == 0.4
 
 
 @pytest.mark.parametrize("make", [ESZSL, small_jlse])

@@ -224,7 +224,7 @@ def test_fit_forgets_pairs(data: PairDataset, model: JLSE) -> None:
     other = fast().fit_pairs(data.S, data.X[KNOWN], data.Y[KNOWN])
     other.calibrate(data.S, data.X[NEW], data.Y[NEW], cold=None)
     y = np.repeat(["a", "b", "c"], 40)
-    other.fit(data.X, y)
+    other.fit(data.X, y, classes=dict(zip("abc", np.eye(3), strict=True)))
     assert not {"pairs_", "pair_threshold_", "pair_curve_"} & set(vars(other))
     assert other.predict(data.X[:2]).dtype.kind == "U"
 

@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from tests.common.scalers import AS_GIVEN
 from unseen import ClassTable, InputError, make_zero_shot
+from unseen.errors import TrustWarning
 from unseen.estimators import SynC
 from unseen.estimators.sync import similarities
 from unseen.rows.scaling import RowScaling
@@ -147,7 +148,8 @@ def test_width_is_obeyed_without_a_new_fit(problem: Problem) -> None:
 def test_two_classes_with_one_description_share_a_phantom(problem: Problem) -> None:
     S = problem.S.copy()
     S[1] = S[0]
-    model = SynC(**AS_GIVEN).fit(problem.X, problem.y, classes=ClassTable(range(7), S))
+    with pytest.warns(TrustWarning, match="0 and 1 have the same description"):
+        model = SynC(**AS_GIVEN).fit(problem.X, problem.y, classes=ClassTable(range(7), S))
     codes = model.transform_classes("seen")
     np.testing.assert_allclose(codes[0], [0.5, 0.5, 0, 0, 0], atol=1e-6)
     np.testing.assert_allclose(codes[0], codes[1])

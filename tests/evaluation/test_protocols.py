@@ -199,6 +199,28 @@ def test_the_result_as_a_dict_holds_plain_numbers(generalized: ZeroShotDataset) 
         assert type(value) in (float, int, tuple, dict)
 
 
+def test_chance_is_beaten_or_not(generalized: ZeroShotDataset) -> None:
+    good = make_zero_shot(random_state=0)
+    assert evaluate(fitted(good), good).beats_chance
+    poor = evaluate(fitted(generalized), generalized)
+    assert not poor.beats_chance
+
+
+def test_intervals_and_the_factor_are_told(generalized: ZeroShotDataset) -> None:
+    model = fitted(generalized)
+    plain = evaluate(model, generalized)
+    assert plain.per_class_interval.low <= plain.per_class_accuracy <= plain.per_class_interval.high
+    assert plain.generalized is not None
+    assert not plain.generalized.is_calibrated
+    assert "was not calibrated" in plain.generalized.factor_in_words
+    model.calibrate_seen(*generalized.training_set())
+    part = evaluate(model, generalized).generalized
+    assert part is not None
+    assert part.seen_penalty == model.seen_penalty_
+    assert f"{model.seen_penalty_:.4g} less, as learned" in part.factor_in_words
+    assert part.harmonic_interval.low <= part.harmonic_mean <= part.harmonic_interval.high
+
+
 # -- refused ------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import stat
 import zipfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -15,7 +16,7 @@ import scipy.io
 
 from unseen import ClassTable, InputError
 from unseen.files import reading
-from unseen.files.tables import read_table
+from unseen.files.tables import read_table, text_columns
 from unseen.files.writing import writing
 
 NAMES = ["zebra", "Élan, common", 'ti"g"er']
@@ -131,7 +132,6 @@ def test_a_truncated_npy_is_an_error(tmp_path):
         ("a.csv", "\ufeff", "no line after its header"),
         ("a.csv", "name\na\nb", "no columns"),
         ("a.csv", "name,x,\na,1,", "column 3 has no name in the header"),
-        ("a.csv", "name;x\na;1", "cells are separated by ';'"),
         ("a.csv", "name,x\na,1\na,2", "rows of the class table share a name: 'a'"),
         ("a.csv", "name,x\n ,1", "has no name"),
         ("a.csv", "name,x\na,nan", "class 'a' has no value in column 'x'"),
@@ -344,3 +344,19 @@ def test_the_digest_of_a_file(tmp_path):
     (tmp_path / "a").write_bytes(b"abc")
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert reading.sha256(tmp_path / "a") == digest
+
+
+def test_a_spreadsheet_with_semicolons_and_decimal_commas(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        'name;height;said\nzebra;1,5;"stripes, hooves"\nlion;-,25;"a mane; claws"\n', "utf-8-sig"
+    )
+    table = read_table(tmp_path / "a.csv", ("said",))
+    assert table.columns == ("height",)
+    assert table.numbers.tolist() == [[1.5], [-0.25]]
+    assert table.text["said"].tolist() == ["stripes, hooves", "a mane; claws"]
+    assert text_columns(tmp_path / "a.csv") == ("said",)
+    (tmp_path / "b.csv").write_text("name;x\na;1\nb;x\n")
+    with pytest.raises(InputError, match="line 3: column 'x' holds 'x'"):
+        read_table(tmp_path / "b.csv")
+    (tmp_path / "c.csv").write_text("name,said\na,one; two\n")
+    assert read_table(tmp_path / "c.csv", ("said",)).text["said"].tolist() == ["one; two"]

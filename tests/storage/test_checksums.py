@@ -134,6 +134,7 @@ def test_a_memory_map_is_read_in_blocks(tmp_path: Path, monkeypatch: Any) -> Non
     assert told(model, tmp_path)["sha256"] == data_checksum(X, y, DATA.classes)
 
 
+@pytest.mark.filterwarnings("ignore::unseen.errors.TrustWarning")
 def test_whole_numbers_as_labels(tmp_path: Path) -> None:
     X, y = rows()
     numbers = np.unique(y, return_inverse=True)[1]

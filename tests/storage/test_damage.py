@@ -272,12 +272,14 @@ def assert_forgeries_do_no_harm(saved: Saved, number: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::unseen.errors.TrustWarning")
 def test_forgeries_do_no_harm(saved: Saved) -> None:
     assert_forgeries_do_no_harm(saved, 200)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::unseen.errors.TrustWarning")
 def test_many_forgeries_do_no_harm(saved: Saved) -> None:
     assert_forgeries_do_no_harm(saved, 1500)
 

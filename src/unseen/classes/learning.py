@@ -11,7 +11,8 @@ import numpy as np
 from unseen.classes.checks import check_finite
 from unseen.classes.recipe import Description, Given, Recipe, encoded, with_gaps
 from unseen.encoders.text import TextEncoding, text_encoder
-from unseen.errors import InputError, counted, naming
+from unseen.encoders.tfidf import Tfidf, words_of
+from unseen.errors import InputError, counted, listed, naming
 from unseen.support.parameters import Choice, check_values
 
 MISSING = ("error", "mean", "column")
@@ -56,6 +57,7 @@ def learn_recipe(
         parts[column] = Description([column], encoding.width, encoding)
         about = encoding.told(n_texts, seen is not None)
         told.append(f"class table: text in column {column!r}, {about}")
+        told += _not_known(encoding, texts, chosen, column)
     for name, part in parts.items():
         part = part if missing == "error" else _filled(part, values[name], chosen, missing, odd)
         parts[name] = _scaled(part, values[name], given.names, chosen) if len(parts) > 1 else part
@@ -76,6 +78,19 @@ def _learn_encoding(encoder: Any, column: str, texts: np.ndarray) -> tuple[TextE
         raise InputError(f"column {column!r} holds no text of a seen class: leave it out")
     with naming(f"column {column!r}"):
         return text_encoder(encoder).fit(known).encoding_, len(known)
+
+
+def _not_known(
+    encoding: TextEncoding, texts: np.ndarray, chosen: np.ndarray, column: str
+) -> list[str]:
+    """What is to be said of words that only classes have which nothing was learned from."""
+    if not isinstance(encoding, Tfidf):
+        return []
+    words = sorted(words_of(texts[~chosen]) - words_of(texts[chosen]))
+    if not words:
+        return []
+    found = f"{counted(len(words), 'word')} in column {column!r} that only unseen classes have"
+    return [f"class table: {found} cannot count: {listed(words)}"]
 
 
 def _scaled(

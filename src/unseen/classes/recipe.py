@@ -191,13 +191,12 @@ def encoded(
     is_there = texts != ""
     if is_there.any():
         vectors[is_there] = encoding(texts[is_there].tolist())
-    nothing = np.flatnonzero(is_there & ~vectors.any(axis=1))
-    if nothing.size:
-        name = str(names[nothing[0]])
-        more = f" ({nothing.size} such classes)" if nothing.size > 1 else ""
-        raise InputError(
-            f"the text of class {name!r} in column {column!r}{more} {encoding.why_nothing()}"
-        )
+    nothing = names[is_there & ~vectors.any(axis=1)].tolist()
+    if nothing:
+        text = f"the text of class {nothing[0]!r} in column {column!r}"
+        if len(nothing) > 1:
+            text = f"the text of each of the classes {listed(nothing)} in column {column!r}"
+        raise InputError(f"{text} {encoding.why_nothing()}")
     return vectors
 
 

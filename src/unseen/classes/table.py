@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from unseen.classes import checks, given
 from unseen.classes.checks import Group, as_names
 from unseen.classes.learning import learn_recipe
 from unseen.classes.recipe import Given, Recipe
-from unseen.errors import InputError, listed, naming, nearest, require
+from unseen.errors import InputError, counted, listed, naming, nearest, require
 
 
 class ClassTable:
@@ -317,6 +317,35 @@ class ClassTable:
         more = f" ({len(missing)} names are missing)" if len(missing) > 1 else ""
         hint = nearest(first, self.names.tolist())
         return f"class {str(first)!r} has {rows}no line in the class table{hint}{more}"
+
+    def doubts(self, seen: Any) -> Iterator[str]:
+        """Why classes cannot be told apart, or nothing be learned of them from the seen ones."""
+        alike = self._alike()
+        if 0 < len(alike) < self.n_classes - 1:  # all of them the same is an error of its own
+            name, other = (self.names[k].item() for k in alike[0])
+            more = f", and {counted(len(alike) - 1, 'more pair')}" if len(alike) > 1 else ""
+            yield (
+                f"{name!r} and {other!r} have the same description{more}: no row can tell them "
+                "apart"
+            )
+        if (self.vectors < 0).any():  # zero is a value like others, and does not stand for nothing
+            return
+        is_seen = np.isin(self.names, seen)
+        used = (self.vectors[is_seen] != 0).any(axis=0)
+        has_used = (self.vectors[:, used] != 0).any(axis=1)
+        strange = self.names[~is_seen & ~has_used].tolist()
+        if strange:
+            yield (
+                f"the description of {listed(strange)} has nothing in common with that of any seen "
+                "class (no column in which both are other than zero): what is said of "
+                f"{'it' if len(strange) == 1 else 'them'} is guessed"
+            )
+
+    def _alike(self) -> list[tuple[int, int]]:
+        """Pairs of classes with equal vectors: each with the first that has it."""
+        first: dict[bytes, int] = {}
+        found = [first.setdefault((v + 0.0).tobytes(), k) for k, v in enumerate(self.vectors)]
+        return [(k, other) for other, k in enumerate(found) if k != other]
 
     def select(self, names: Iterable[Any]) -> ClassTable:
         """The same description for these classes only, in this order."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError, counted, listed, nearest
+from unseen.errors import InputError, listed, nearest
 from unseen.files.tables import read_table
 
 TFIDF = "tfidf"
@@ -57,6 +57,26 @@ def read_words(path: Path) -> ClassWords:
     return ClassWords(names, text, {c: v for c, v in columns.items() if not is_text[c]})
 
 
+def given_words(classes: Mapping[str, str] | ClassTable) -> ClassWords:
+    """`{name: description}`, or a table of numbers."""
+    if isinstance(classes, ClassTable):
+        table = classes
+        columns = table.attributes or [f"column {k}" for k in range(table.vectors.shape[1])]
+        cells = [[f"{float(v):.9g}" for v in column] for column in table.vectors.T]
+        numbers = dict(zip(columns, cells, strict=True))
+        return ClassWords([str(name) for name in table.names.tolist()], {}, numbers)
+    odd = next((v for v in classes.values() if not isinstance(v, str)), None)
+    if odd is not None:
+        raise InputError(f"classes must be {{name: description}} of strings, not {odd!r}")
+    return ClassWords([str(n) for n in classes], {"description": list(classes.values())}, {})
+
+
+def silent(words: ClassWords) -> list[str]:
+    """Classes of which no text says anything."""
+    said = zip(*words.text.values(), strict=True)
+    return [name for name, cells in zip(words.names, said, strict=False) if not any(cells)]
+
+
 def _is_number(cell: str) -> bool:
     try:
         float(cell or "nan")
@@ -69,10 +89,10 @@ def check_described(words: ClassWords, labels: Iterable[str], where: object) -> 
     """An error unless each class that has pictures has a line in the table."""
     missing = sorted(set(labels) - set(words.names))
     if missing:
-        more = f" ({counted(len(missing), 'class')} in all)" if len(missing) > 1 else ""
+        has = "has files" if len(missing) == 1 else "have files"
         raise InputError(
-            f"the class {missing[0]!r} has files but no line in {where}"
-            f"{nearest(missing[0], words.names)}{more}; names must be the same, letter by letter"
+            f"{listed(missing)} {has} but no line in {where}{nearest(missing[0], words.names)}; "
+            "names must be the same, letter by letter; a folder that is no class goes elsewhere"
         )
 
 

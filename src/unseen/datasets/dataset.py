@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 from unseen.rows.store import RowStore, chosen_rows
+from unseen.support.shown import Shown
 
 _NO_ROWS = np.empty(0, dtype=np.intp)
 
@@ -24,8 +25,8 @@ class Split(NamedTuple):
     test_rows: np.ndarray = _NO_ROWS
 
 
-@dataclass(frozen=True, eq=False)
-class ZeroShotDataset:
+@dataclass(frozen=True, eq=False, repr=False)
+class ZeroShotDataset(Shown):
     """Rows X (N x d_t) with labels y, a class table, and which classes are kept as unseen.
 
     X is an array or a `RowStore`. Rows of unseen classes are for testing only. `test_rows` are rows
@@ -73,6 +74,19 @@ class ZeroShotDataset:
             raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels{hint}")
         check_finite(X, self.feature_names)
         self._check_split()
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        rows, columns = self.X.shape
+        yield "name", self.name
+        yield "rows", f"{rows:,} of {columns:,} columns ({self.X.dtype})"
+        yield "classes", f"{self.classes.n_classes:,} of {self.classes.n_attributes:,} attributes"
+        yield "seen", f"{self.seen.size:,}: {listed(self.seen.tolist(), 3)}"
+        yield "unseen", f"{self.unseen.size:,}: {listed(self.unseen.tolist(), 3)}"
+        n_train, n_unseen = self.train_rows.size, self.unseen_rows.size
+        kept = f", {self.seen_test_rows.size:,} of seen classes to test"
+        yield "division", f"{n_train:,} rows to train, {n_unseen:,} of unseen classes{kept}"
+        if self.split:
+            yield "split", self.split
 
     def _check_split(self) -> None:
         self.classes.rows(self.y)

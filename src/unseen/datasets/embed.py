@@ -7,7 +7,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unseen import __version__
+from unseen.classes import ClassTable
 from unseen.datasets import class_words
 from unseen.datasets.class_words import ClassWords
 from unseen.datasets.encoder_file import ENCODER
@@ -38,7 +39,8 @@ _FILES = ("features.npy", "labels.txt", "images.txt", "classes.csv", ENCODER, "s
 
 @dataclass(frozen=True)
 class Embedded:
-    """What `embed_folder` has done: the folder, how many pictures, the files left out and why."""
+    """What `embed_folder` has done: the folder, how many pictures, the files left out and why, and
+    the classes without a word about them."""
 
     out: Path
     n_pictures: int
@@ -46,12 +48,13 @@ class Embedded:
     width: int
     skipped: dict[str, str]
     seconds: float
+    silent: list[str]
 
 
 def embed_folder(
     photos: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    classes: str | os.PathLike[str] | None = None,
+    classes: str | os.PathLike[str] | Mapping[str, str] | ClassTable | None = None,
     labels: str | os.PathLike[str] | None = None,
     images: str | os.PathLike[str] | ImageEncoder = DEFAULT,
     text: str = class_words.TFIDF,
@@ -66,7 +69,8 @@ def embed_folder(
     out : the folder to write: features.npy, labels.txt, images.txt, classes.csv, encoder.json and
         skipped.csv. Lists that were put there, such as unseen.txt, stay.
     classes : a table of the classes, the names in its first column and beside them text, numbers,
-        or both. Without it a class is described by its name.
+        or both; or `{name: description}`, or a `ClassTable`. Without it a class is described by its
+        name.
     labels : a table with the columns image and label, for pictures that are not in folders.
     images : the encoder of the pictures, see `ImageEncoder`.
     text : "tfidf", for which the text stays as it is and is read when a model is trained; or a
@@ -102,9 +106,10 @@ def embed_folder(
         made["classes.csv"].write_text(table, encoding="utf-8")
         made[ENCODER].write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         _write_skipped(made["skipped.csv"], listing.skipped)
+    silent = class_words.silent(words) if text == class_words.TFIDF else []
     n_classes = len({found[name] for name in kept})
     seconds = time.perf_counter() - began
-    return Embedded(out, len(kept), n_classes, identity.width, listing.skipped, seconds)
+    return Embedded(out, len(kept), n_classes, identity.width, listing.skipped, seconds, silent)
 
 
 def _check_out(out: Path, photos: Path) -> None:
@@ -129,8 +134,11 @@ def _words(classes: Any, labels: Iterable[str]) -> ClassWords:
     names = sorted(set(labels))
     if classes is None:
         return ClassWords(names, {}, {})
-    words = class_words.read_words(checked_path(classes))
-    class_words.check_described(words, names, classes)
+    if isinstance(classes, Mapping | ClassTable):
+        words, where = class_words.given_words(classes), "classes"
+    else:
+        words, where = class_words.read_words(checked_path(classes)), classes
+    class_words.check_described(words, names, where)
     return words
 
 

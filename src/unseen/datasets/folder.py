@@ -165,13 +165,21 @@ def _scales(data: ZeroShotDataset) -> list[str]:
 
 
 def missing_pictures(data: ZeroShotDataset) -> list[str]:
-    """What is to be said of pictures that the data set lists but that are not there."""
+    """What is to be said, where pictures are looked at, of those that cannot be shown."""
     paths = [] if data.image_paths is None else data.image_paths.tolist()
     missing = [path for path in paths if path and not os.path.isfile(path)]
-    if not missing:
-        return []
-    are = "is not there" if len(missing) == 1 else "are not there"
-    return [f"{len(missing):,} of {counted(len(paths), 'picture')} {are}: {listed(missing, 3)}"]
+    hidden, told = paths.count(""), []
+    if hidden:
+        told.append(
+            f"{counted(hidden, 'row')} of {len(paths):,} without a picture to show: none is named, "
+            "or it lies outside the folder of the data; if its folder is yours, name it "
+            "(--pictures FOLDER)"
+        )
+    if missing:
+        are = "is not there" if len(missing) == 1 else "are not there"
+        count = f"{len(missing):,} of {counted(len(paths), 'picture')}"
+        told.append(f"{count} {are}: {listed(missing, 3)}")
+    return told
 
 
 # -- a user's own data --------------------------------------------------------------------------
@@ -370,13 +378,7 @@ class _Own:
         folder = self.sources.folder
         given = np.array([str(folder / name) if name else "" for name in as_strings(names)])
         inside = [below(shown, given) != "" for shown in self.shown]
-        found = np.where(np.logical_or.reduce(inside), given, "")
-        outside = int((found != given).sum())
-        if outside:
-            text = f"{counted(outside, 'picture')} outside the folder of the data will not be shown"
-            hint = "; if their folder is yours, name it (--pictures FOLDER)"
-            self.findings.odd.append(text + hint)
-        return found
+        return np.where(np.logical_or.reduce(inside), given, "")
 
     def unseen(self, path: Path) -> np.ndarray:
         return _name_list(path, self.parts.get("classes"))

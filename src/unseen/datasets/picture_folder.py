@@ -11,7 +11,7 @@ from unseen.datasets.row_files import Rows, read_labels
 from unseen.errors import InputError
 from unseen.files.tables import read_table
 
-_IMAGE_COLUMNS = ("image", "image_path")
+_IMAGE_COLUMNS = ("image", "image_path", "file", "filename", "file_name", "path")
 
 
 class Listing(NamedTuple):

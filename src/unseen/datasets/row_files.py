@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +26,9 @@ _IMAGE_COLUMNS = ("image", "image_path")
 # Columns that name or number the rows: labels are matched by them, and they are no features.
 ROW_NUMBER_COLUMNS = ("id", "index", "row")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
+PICTURE_SUFFIXES = (
+    ".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm",
+)  # fmt: skip
 
 
 class Rows(NamedTuple):
@@ -115,9 +119,20 @@ def part(
         sheet = next((stem + s for s in _SPREADSHEETS if (folder / (stem + s)).exists()), None)
         if sheet is not None:
             raise InputError(f"{folder} has {sheet}, which cannot be read: save it as {stem}.csv")
+        if stem == "features" and holds_pictures(folder):
+            raise InputError(
+                f"{folder} holds pictures and no {stem} file: 'unseen embed {folder} --out DATA' "
+                "makes a data set of them"
+            )
         names = ", ".join(stem + s for s in suffixes)
         raise InputError(f"{folder} has no {stem} file: one of {names} is needed{hint}")
     return found[0] if found else None
+
+
+def holds_pictures(folder: Path) -> bool:
+    """Whether there are files that look like pictures among the first few thousand."""
+    files = (name for _, _, names in os.walk(folder) for name in names)
+    return any(name.lower().endswith(PICTURE_SUFFIXES) for name in islice(files, 5000))
 
 
 def read_feature_rows(path: Path, names: tuple[str, ...] | None = None) -> Rows:

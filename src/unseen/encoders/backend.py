@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from unseen.encoders.hub import check_name
 from unseen.encoders.pictures import RULES
 from unseen.errors import InputError
 from unseen.files import reading
@@ -73,14 +74,16 @@ def open_backend(name: str, offline: bool = False, threads: int | None = None) -
     if not isinstance(name, str | os.PathLike) or not os.fspath(name):
         raise InputError(f"an encoder is a name, a folder or an .onnx file, not {name!r}")
     name = os.fspath(name)
-    if name == "basic":
+    if name.casefold() == "basic" and not os.path.isdir(name):
         from unseen.encoders.basic import Basic
 
         return Basic()
     if Path(name).suffix == ".onnx":
+        reading.checked_path(name)
         from unseen.encoders.onnx import Onnx
 
         return Onnx(Path(name), threads)
+    check_name(name)
     from unseen.encoders.transformer import Transformer
 
     return Transformer(name, offline, threads)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen.errors import InputError, require
+from unseen.errors import InputError, nearest, require
 
 _NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 # Weights as safetensors, else in the older format, which torch reads without running code.
@@ -30,16 +30,29 @@ class ModelFiles(NamedTuple):
 
 def find_model(name: str, offline: bool) -> ModelFiles:
     """The files of a model, which are fetched if that is allowed and they are not here."""
+    check_name(name)
     if Path(name).is_dir():
         return _checked(name, Path(name))
-    if not _NAME.fullmatch(name):
-        raise InputError(f"{name} does not exist: give the name of a model, a folder or a file")
     folder = on_this_machine(name)
     if folder is None:
         if offline:
             raise InputError(f"the encoder {name!r} is not on this machine; {how_to_get(name)}")
         folder = _fetched(name)
     return _checked(name, folder)._replace(revision=folder.name)
+
+
+def check_name(name: str) -> None:
+    """An error if it is neither a folder nor like the name of a model, before any extra is asked
+    for."""
+    if Path(name).is_dir():
+        return
+    if not _NAME.fullmatch(name) or name.startswith("."):
+        raise InputError(f"{name} does not exist: give the name of a model, a folder or a file")
+    if "/" not in name:
+        raise InputError(
+            f"{name!r} is no encoder{nearest(name, ['basic'])}: names are like 'owner/model', "
+            "'unseen encoders' lists some, or give a folder or an .onnx file"
+        )
 
 
 def how_to_get(name: str) -> str:

@@ -87,6 +87,8 @@ def find(name: str, offline: bool) -> Path:
     """The folder of an encoder; an error that gives the command if it is not on this machine."""
     if os.path.isdir(name):
         folder = Path(name)
+    elif name.casefold().replace("-", "") == "tfidf":
+        raise InputError(f"{name!r} is no text encoder; write 'tfidf'")
     elif os.path.isabs(name) or not _NAME.fullmatch(name) or name.startswith("."):
         raise InputError(
             f"{name!r} is neither a folder nor the name of a text encoder, such as {DEFAULT!r}; "

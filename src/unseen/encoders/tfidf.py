@@ -11,7 +11,7 @@ the directions of an SVD.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,11 @@ def learn_tfidf(texts: Sequence[str], n_columns: int | None = None) -> Tfidf:
         counts = None
     if counts is None:
         raise InputError("the texts hold no words that describe anything, and no numbers")
+    if counts.shape[0] == 1:
+        raise InputError(
+            "there is one text alone, and words are weighed by which texts have them and which do "
+            "not: give the texts of two classes or more"
+        )
     widespread = np.asarray((counts > 0).sum(axis=0)).ravel()
     # A word of one text alone stays: a text that comes later may hold it too.
     kept = np.flatnonzero(widespread < counts.shape[0])
@@ -122,6 +127,12 @@ def learn_tfidf(texts: Sequence[str], n_columns: int | None = None) -> Tfidf:
     if n_columns is None and words.size <= MOST_COLUMNS:
         return found
     return Tfidf(words, weights, _directions(_weighed(counts[:, kept], weights), n_columns))
+
+
+def words_of(texts: Iterable[str]) -> set[str]:
+    """The words that describe something."""
+    words = _counter(stop_words=_IDLE.split()).build_analyzer()
+    return {word for text in texts for word in words(text)}
 
 
 def _counter(**given: Any) -> Any:

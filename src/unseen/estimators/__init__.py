@@ -64,6 +64,8 @@ _PLACES = {
     "feature-vae": "feature_vae:FeatureVAE",
     "ensemble": "ensemble:Ensemble",
 }
+# What is taken where no method is named.
+DEFAULT_METHOD = "gaussian-match"
 # Methods for rows and classes in one space, such as that of CLIP: taken only where they are named.
 _JOINT = {"clip": "clip:CLIPZeroShot"}
 # The base class, and `load` of model files, which from here knows every method.

@@ -15,21 +15,29 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names, check_unmasked
-from unseen.errors import InputError
-from unseen.estimators.calibration import learn_seen_penalty
-from unseen.estimators.candidates import candidates_of, check_scored
+from unseen.errors import InputError, TrustWarning, UnableError
+from unseen.estimators.calibration import learn_calibration, probabilities
+from unseen.estimators.candidates import candidates_of, check_scored, doubts_of_scores, n_tied
+from unseen.estimators.linear_explanation import explain_linear
 from unseen.inference.relative import relative_scores
 from unseen.metrics import per_class_accuracy
-from unseen.rows.blocks import array_blocks, checked_array
+from unseen.rows.blocks import all_the_same, array_blocks, checked_array
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.rows.store import RowStore, store_for
 from unseen.storage.checkpoint import TrainedOn
 from unseen.storage.models import save
-from unseen.support.parameters import Composite, at_least, check_values
+from unseen.support.guarded import guarded
+from unseen.support.parameters import Composite, at_least, check_number, check_values
 
 # What `fit` has set anew when it begins to learn.
 _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
 _SET_BY_CHECKS |= {"classes_", "seen_classes_", "unseen_classes_"}
+
+_ORDINARY = (
+    "without `classes` each class is described by itself alone, which makes this an ordinary "
+    "classifier of the classes in y; give a class table to recognise classes without rows"
+)
+_SAME = "all training rows are the same: no class can be told from another"
 
 
 class TopK(NamedTuple):
@@ -71,7 +79,7 @@ class ZeroShotClassifier(
     class_table_ : the table of all of them.
     training_data_ : how many rows and columns were trained on; a model file also has the checksum
         of the data, if they are still there when it is written.
-    seen_penalty_ : what `calibrate_seen` has learned.
+    seen_penalty_, temperature_ : what `calibrate_seen` has learned.
     """
 
     # Whether it learns from rows at all.
@@ -95,6 +103,7 @@ class ZeroShotClassifier(
     unseen_classes_: np.ndarray
     training_data_: dict[str, Any]
     seen_penalty_: float
+    temperature_: float
     scaling_: RowScaling
     class_scaling_: ClassScaling | GroupedScaling
     weights_: np.ndarray
@@ -126,8 +135,12 @@ class ZeroShotClassifier(
             ClassTable(seen, np.eye(seen.size), seen) if one_hot else ClassTable.of(classes, seen)
         )
         table.rows(labels)
+        for doubt in [*[_ORDINARY] * one_hot, *table.doubts(seen)]:
+            warnings.warn(doubt, TrustWarning, stacklevel=2)
         self._set_classes(table, seen)
         self._fit_checked(X, np.searchsorted(seen, labels), table.select(seen))
+        if all_the_same(X):  # some methods refuse them
+            warnings.warn(_SAME, TrustWarning, stacklevel=2)
         self._trained_on = TrainedOn(given, y, X.dtype, table)
         return self
 
@@ -167,15 +180,51 @@ class ZeroShotClassifier(
                 "reads rows in blocks"
             ) from error
 
-    def predict(self, X: Any, candidates: Any = None) -> np.ndarray:
+    def predict(self, X: Any, candidates: Any = None, reject: float | None = None) -> np.ndarray:
         """The name of the best candidate for each row.
 
         `candidates`: None for `classes_`, "all", "seen" or "unseen", a list of names, or a class
         table of classes that need not be known before.
+        `reject`: a row whose best candidate has a smaller probability (`predict_proba`) than this
+        gets None, for none of these.
         """
-        table = self._candidates(candidates)
-        best = np.concatenate([s.argmax(axis=1) for s in self._score_blocks(X, table)])
-        return table.names[best]
+        table, best, sure, tied = self._candidates(candidates), [], [], 0
+        if reject is not None:
+            check_number(reject, "reject", 0, 1)
+            self._check_probable()
+        for scores in self._score_blocks(X, table):
+            best.append(scores.argmax(axis=1))
+            tied += n_tied(scores)
+            if reject is not None:
+                sure.append(probabilities(scores, self._temperature()).max(axis=1))
+        names = table.names[np.concatenate(best)]
+        for doubt in doubts_of_scores(tied, names.size):
+            warnings.warn(doubt, TrustWarning, stacklevel=2)
+        if reject is not None:
+            names = names.astype(object)
+            names[np.concatenate(sure) < reject] = None
+        return names
+
+    @guarded(lambda model: model._check_probable())
+    def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
+        """The probability of each candidate, N x C', if it is one of them; columns as they are.
+
+        softmax(scores / T), where `calibrate_seen` learns the temperature T from classes held out
+        of training, so that of the rows it is sure of by 0.8 about 80 % are right.
+        """
+        return probabilities(self.similarities(X, candidates), self._temperature())
+
+    def _check_probable(self) -> None:
+        """An error unless scores can become probabilities."""
+        if self._temperature() is None:
+            raise UnableError(
+                f"scores of {type(self).__name__} become probabilities by classes held out of "
+                "training: call calibrate_seen(X, y) with the training rows first, or use "
+                "'unseen fit --calibrate'"
+            )
+
+    def _temperature(self) -> Any:
+        return vars(self).get("temperature_")
 
     def similarities(self, X: Any, candidates: Any = None) -> np.ndarray:
         """The score of each row with each candidate, always N x C'; columns follow `candidates`."""
@@ -227,6 +276,31 @@ class ZeroShotClassifier(
         check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
 
+    @guarded(lambda model: model._check_explains())
+    def explain(self, x: Any, name: Any = None, top: int = 5) -> Any:
+        """Why the row x is, or is not, of the class `name`: seen classes and attributes.
+
+        Without a name the class is the one that x is predicted to be of. What comes back prints as
+        text, and has `tables()`. A method whose score is no inner product of two codes, and that
+        has no way of its own, gives no reasons.
+        """
+        x = one_row(x)
+        name = self.predict(x)[0] if name is None else name
+        table = self._candidates([name])
+        row = np.concatenate(list(self._row_blocks(x)))
+        score = float(self.similarities(x, [name])[0, 0])
+        return explain_linear(self, row, table, score, top)
+
+    def _check_explains(self) -> None:
+        """An error unless the score is r'c of `_row_codes` and `_class_codes`."""
+        kind, base = type(self), ZeroShotClassifier
+        parts = ("_prepare", "_score", "_gallery_codes", "_gallery_scores")
+        if any(getattr(kind, part) is not getattr(base, part) for part in parts):
+            raise UnableError(
+                f"{kind.__name__} gives no reasons: its scores do not come apart into those of "
+                "attributes or of seen classes; GaussianMatch, JLSE and ESZSL are some that do"
+            )
+
     def reveal(self, classes: Any) -> Self:
         """Returns a new model that knows more classes, without training; this one stays as it is.
 
@@ -241,12 +315,13 @@ class ZeroShotClassifier(
         return revealed
 
     def calibrate_seen(self, X: Any, y: Any = None, random_state: int = 0) -> Self:
-        """Learn what seen classes lose where they compete with unseen ones; returns this model.
+        """Learn from seen classes held out; returns this model.
 
-        Trained rows fit the classes they were trained on better than any unseen class, so without
-        this nearly all rows are called seen. X and y are the training data: three copies of the
-        model are trained, each without a fifth of the classes and of the rows of the others, which
-        takes about twice as long as `fit`.
+        `seen_penalty_` is what seen classes lose where they compete with unseen ones: trained rows
+        fit the classes they were trained on better than any unseen class, so without this nearly
+        all rows are called seen. `temperature_` makes probabilities of scores (`predict_proba`).
+        X and y are the training data: three copies of the model are trained, each without a fifth
+        of the classes and of the rows of the others, which takes about twice as long as `fit`.
         """
         check_is_fitted(self)
         y = labels_of(X, y)
@@ -254,7 +329,8 @@ class ZeroShotClassifier(
         seen = self.class_table_.select(self.seen_classes_)
         labels = as_labels(y, X.shape[0])
         seen.rows(labels)
-        self.seen_penalty_ = learn_seen_penalty(self, X, labels, seen, random_state)
+        found = learn_calibration(self, X, labels, seen, random_state)
+        self.seen_penalty_, self.temperature_ = found
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,14 +1,15 @@
-"""Which classes a call is about: the candidates, and labels that must be among them."""
+"""Which classes a call is about: the candidates, labels that must be among them, and ties."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
-from unseen.errors import InputError, listed, nearest
+from unseen.errors import InputError, counted, listed, nearest
 
 if TYPE_CHECKING:
     from unseen.estimators.base import ZeroShotClassifier
@@ -70,3 +71,17 @@ def check_scored(model: ZeroShotClassifier, y: Any, table: ClassTable) -> None:
         group = "seen" if name in model.seen_classes_ else "unseen"
         way_out = f": score with candidates={group!r} or 'all'"
     raise InputError(f"y holds class {name!r}, which is not among the candidates{way_out}")
+
+
+def n_tied(scores: np.ndarray) -> int:
+    """The rows whose best score several candidates have."""
+    return int(np.sum((scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1))
+
+
+def doubts_of_scores(n_tied: int, n_rows: int) -> Iterator[str]:
+    """That several candidates fit most rows equally well."""
+    if 2 * n_tied > n_rows:
+        yield (
+            f"several candidates fit {n_tied:,} of {counted(n_rows, 'row')} equally well; of these "
+            "candidates the first is named, which is no better than chance"
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, log_softmax, logit
+from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
@@ -221,9 +221,9 @@ class GaussianMatch(MeanPredictor):
     def _class_codes(self, table: ClassTable) -> np.ndarray:
         return self._prepare(table).mean
 
-    def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
-        """The probability of each candidate, N x C', if one of them it is and all are as likely."""
-        return np.exp(log_softmax(self.similarities(X, candidates), axis=1))
+    def _temperature(self) -> float:
+        """Scores are log-likelihood ratios, so they are probabilities without a calibration."""
+        return vars(self).get("temperature_", 1.0)
 
     def score_pairs(self, S: Any, X: Any) -> np.ndarray:
         """F of every description (C' x d_s, or a class table) with every row, N' x C'."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
-from unseen.errors import InputError, counted, nearest
+from unseen.errors import InputError, counted, nearest, require
+from unseen.estimators import DEFAULT_METHOD
 from unseen.evaluation.estimates import Estimate, estimate
+from unseen.support.shown import Shown
 
 # A method this many times faster is worth a word where it cannot be told apart.
 _MUCH_FASTER = 2.0
+# How many methods are printed.
+_SHOWN = 12
 MEASURES = {"per_class_accuracy": "accuracy", "mean_average_precision": "mAP"}
 
 
@@ -45,20 +49,8 @@ class Compared:
         return fmean(self.fit_seconds) if self.fit_seconds else nan
 
 
-class Difference(NamedTuple):
-    """By how much the best method is ahead of another, split by split, on `n_splits` of both."""
-
-    gain: Estimate
-    n_splits: int
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is more than two standard errors."""
-        return self.gain.is_clear
-
-
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Methods on seen classes held out of training, the same ones for all of them.
 
     methods : best first; one that was measured on fewer splits stands after those with more, and
@@ -86,13 +78,15 @@ class Comparison:
     def recommended(self) -> str:
         """The name of the method to take.
 
-        It is the best one, unless another that cannot be told apart from it is clearly ahead by the
-        other measure.
+        It is the best one, or the default, if they cannot be told apart: a choice between equals
+        would be luck. Another of those that cannot be told apart from the best is taken if it is
+        clearly ahead of that one by the other measure.
         """
-        others = [m.method for m in self._full if m.method in self.rivals]
-        clear = [n for n in others if self.behind(self.best.method, self._other, n).is_clear]
+        equals = [m.method for m in self._full if m.method in self.rivals]
+        chosen = DEFAULT_METHOD if DEFAULT_METHOD in equals else self.best.method
+        clear = [n for n in equals if self.behind(chosen, self._other, n).is_clear]
         values = {name: self.estimate(name, self._other).mean for name in clear}
-        return max(values, key=lambda name: values[name]) if values else self.best.method
+        return max(values, key=lambda name: values[name]) if values else chosen
 
     @property
     def _other(self) -> str:
@@ -114,13 +108,13 @@ class Comparison:
         """The mean of a method by a measure, by default the one of `scoring`."""
         return self._estimate(getattr(self.of(name), measure or self.scoring))
 
-    def behind(self, name: str, measure: str = "", best: str = "") -> Difference:
-        """By how much a method is behind the best one, or another, on the splits of both."""
+    def behind(self, name: str, measure: str = "", best: str = "") -> Estimate:
+        """By how much a method is behind the best one, or another, split by split, on the splits
+        of both."""
         first, second = (
             getattr(self.of(n), measure or self.scoring) for n in (best or self.best.method, name)
         )
-        gains = [a - b for a, b in zip(first, second, strict=False)]
-        return Difference(self._estimate(gains), len(gains))
+        return self._estimate([a - b for a, b in zip(first, second, strict=False)])
 
     def _estimate(self, values: Sequence[float]) -> Estimate:
         return estimate(values, self.n_held, self.n_seen)
@@ -141,13 +135,35 @@ class Comparison:
         for one in self.methods:
             facts = asdict(one) | {"seconds": one.seconds}
             if one.n_splits:
-                facts["behind"] = _plain(self.behind(one.method).gain)
+                facts["behind"] = _plain(self.behind(one.method))
                 facts["is_clear"] = self.behind(one.method).is_clear
                 facts |= {f"{m}_mean": _plain(self.estimate(one.method, m)) for m in MEASURES}
             found.append(facts)
         names = ("scoring", "n_splits", "n_held", "n_seen", "budget", "spent", "recommended")
         facts = {name: getattr(self, name) for name in names}
         return facts | {"rivals": self.rivals, "methods": found, "words": self.in_words()}
+
+    def to_frame(self) -> Any:
+        """The methods as a pandas DataFrame, best first (needs the extra `data`)."""
+        pandas = require("pandas", "data", "a DataFrame")
+        lines = []
+        for found in self.methods:
+            line: dict[str, Any] = {"method": found.method, "splits": found.n_splits}
+            for measure in MEASURES:
+                known = self.estimate(found.method, measure)
+                line |= {measure: known.mean, f"{measure}_error": known.error}
+            lines.append(line | {"fit_seconds": found.seconds, "error": found.error})
+        return pandas.DataFrame(lines).set_index("method")
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        held = f"{self.n_held} of {self.n_seen} seen classes held out, {self.n_splits} times"
+        yield "recommended", self.recommended if self.measured else "none: nothing was measured"
+        yield "by", f"{self.scoring}; {held}"
+        for found in self.methods[:_SHOWN]:
+            told = shown(self.estimate(found.method)) if found.n_splits else None
+            yield found.method, told or found.error or found.left_out or "no result"
+        if len(self.methods) > _SHOWN:
+            yield "and", f"{len(self.methods) - _SHOWN} more"
 
     def in_words(self) -> list[str]:
         """Which method to take and how sure that is, a sentence or two for each point."""
@@ -158,27 +174,34 @@ class Comparison:
         name, best = self.recommended, self.best.method
         n_splits, measure = self.of(name).n_splits, MEASURES[self.scoring]
         drawn = f"{counted(n_splits, 'split')} that hold out {self.n_held} of {self.n_seen}"
-        text = f"Take {name}: {measure} {shown(self.estimate(name))} % on {drawn} seen classes."
+        called = f"{name}, the default" if name == DEFAULT_METHOD else name
+        text = f"Take {called}: {measure} {shown(self.estimate(name))} % on {drawn} seen classes."
         if len(self.measured) == 1:
             return f"{text} There is no other method to compare it with."
         if n_splits == 1:
             return f"{text} One split tells next to nothing: allow more time, or more splits."
         if name == best:
             return text
+        if not self.behind(best, self._other, name).is_clear:
+            lead = _distance(self.behind(name))
+            return (
+                f"{text} {best} has the highest {measure} ({lead}), but that is no clear "
+                "difference, so there is no reason to leave the default."
+            )
         lead = _ahead(self.behind(best, self._other, name))
         return (
             f"{text} {best} has the highest {measure}, but not clearly, and by "
             f"{MEASURES[self._other]} {name} is ahead of it by {lead}."
         )
 
-    def _against(self, name: str) -> Difference:
+    def _against(self, name: str) -> Estimate:
         return self.behind(name, best=self.recommended)
 
     def _says_beaten(self) -> str:
         beaten = [m.method for m in self.measured if self._against(m.method).is_clear]
         if not beaten:
             return ""
-        closest = min(beaten, key=lambda name: self._against(name).gain.mean)
+        closest = min(beaten, key=lambda name: self._against(name).mean)
         text = f"{self.recommended} is ahead of {closest} by {_ahead(self._against(closest))}"
         more = len(beaten) - 1
         return f"{text}, and clearly ahead of {more} more." if more else f"{text}."
@@ -214,7 +237,7 @@ class Comparison:
     def _says_undone(self) -> list[str]:
         told = []
         for one in (m for m in self.methods if m.left_out and m.n_splits):
-            ahead = self._against(one.method).gain.mean < 0
+            ahead = self._against(one.method).mean < 0
             hint = " It was ahead on what it had: allow it more time." if ahead else ""
             told.append(f"{one.method} was not taken to the end: {one.left_out}.{hint}")
         if untried := [m.method for m in self.methods if m.left_out and not m.n_splits]:
@@ -228,16 +251,14 @@ def shown(estimate: Estimate) -> str:
     return f"{100 * estimate.mean:.1f}{error}"
 
 
-def _ahead(difference: Difference) -> str:
-    gain = difference.gain
+def _ahead(gain: Estimate) -> str:
     errors = f" ({gain.in_errors:.1f} standard errors)" if isfinite(gain.in_errors) else ""
     return f"{shown(gain)} points{errors}"
 
 
-def _distance(difference: Difference) -> str:
-    gain, n_splits = difference
+def _distance(gain: Estimate) -> str:
     words = f"{100 * gain.mean:+.1f} ± {100 * gain.error:.1f} points"
-    return f"{words} on {counted(n_splits, 'split')}"
+    return f"{words} on {counted(gain.n_splits, 'split')}"
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from math import sqrt
 from statistics import fmean
 from typing import Any
 
@@ -14,12 +16,14 @@ import numpy as np
 from unseen import metrics
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
-from unseen.errors import InputError, listed
+from unseen.errors import InputError, counted, listed, require
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
+from unseen.metrics.intervals import Interval, accuracy_draws
 from unseen.pairs.splits import cold_start_splits
 from unseen.rows.store import chosen_rows
+from unseen.support.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -34,20 +38,51 @@ class ClassResult:
 
 @dataclass(frozen=True)
 class GeneralizedResult:
-    """Per-class accuracies when seen and unseen classes compete, and their harmonic mean."""
+    """Per-class accuracies when seen and unseen classes compete, and their harmonic mean.
+
+    They hold at one factor, the `seen_penalty` that comes off the scores of seen classes: what
+    `calibrate_seen` has learned from training rows, or 0 where it was not called
+    (`is_calibrated`), which some methods do not need (`needs_calibration`). `ausuc` is the area
+    under the curve over all factors.
+    """
 
     seen: float
     unseen: float
     harmonic_mean: float
     ausuc: float
+    seen_penalty: float
+    is_calibrated: bool
+    needs_calibration: bool
+    seen_interval: Interval
+    unseen_interval: Interval
+    harmonic_interval: Interval
+
+    @property
+    def factor_in_words(self) -> str:
+        """Which factor was used, and how it was learned."""
+        if self.is_calibrated:
+            return (
+                f"Seen classes score {self.seen_penalty:.4g} less, as learned by calibrate_seen "
+                "from training rows; AUSUC is over all such factors."
+            )
+        if not self.needs_calibration:
+            return (
+                "Nothing comes off the scores of seen classes, which this method does not need; "
+                "AUSUC is over all factors."
+            )
+        return (
+            "Nothing comes off the scores of seen classes, as the model was not calibrated: "
+            "calibrate_seen ('unseen fit --calibrate') learns how much. AUSUC is over all factors."
+        )
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Shown):
     """Results on the unseen classes of a data set; shares between 0 and 1.
 
     `mean_average_precision` ranks rows by their scores, as the paper does; the relative one by
     their scores against the other unseen classes, as `rank(..., against="unseen")` does.
+    Intervals hold the middle 95 % of a bootstrap over classes and their rows.
     """
 
     per_class_accuracy: float
@@ -59,9 +94,43 @@ class Evaluation:
     seconds: float
     by_class: tuple[ClassResult, ...]
     generalized: GeneralizedResult | None
+    per_class_interval: Interval
+    per_image_interval: Interval
+
+    @property
+    def beats_chance(self) -> bool:
+        """Whether these classes are named more often than by guessing: the accuracy lies more than
+        two standard errors, which are of the rows alone, above chance."""
+        terms = [c.accuracy * (1 - c.accuracy) / c.rows for c in self.by_class]
+        return self.per_class_accuracy - 2 * sqrt(sum(terms)) / len(terms) > self.chance
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def to_frame(self) -> Any:
+        """The classes as a pandas DataFrame, names as index (needs the extra `data`)."""
+        pandas = require("pandas", "data", "a DataFrame")
+        return pandas.DataFrame([asdict(c) for c in self.by_class]).set_index("name")
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        yield "tested on", f"{self.rows:,} rows of {counted(len(self.by_class), 'unseen class')}"
+        yield "per-class accuracy", _within(self.per_class_accuracy, self.per_class_interval)
+        poor = len(self.by_class) > 1 and not self.beats_chance
+        yield "chance", f"{self.chance:.3f}" + (": the model is no better" if poor else "")
+        yield "per-image accuracy", _within(self.per_image_accuracy, self.per_image_interval)
+        yield "retrieval mAP", f"{self.mean_average_precision:.3f}"
+        if (part := self.generalized) is not None:
+            yield "generalised, seen", _within(part.seen, part.seen_interval)
+            yield "generalised, unseen", _within(part.unseen, part.unseen_interval)
+            yield "harmonic mean", _within(part.harmonic_mean, part.harmonic_interval)
+            yield "AUSUC", f"{part.ausuc:.3f}"
+            nothing = "not calibrated" if part.needs_calibration else "not needed by this method"
+            penalty = f"{part.seen_penalty:.4g}, learned from training rows"
+            yield "off seen scores", penalty if part.is_calibrated else f"nothing: {nothing}"
+
+
+def _within(share: float, interval: Interval) -> str:
+    return f"{share:.3f} (95 %: {interval.low:.3f} to {interval.high:.3f})"
 
 
 def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
@@ -90,9 +159,12 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
     accuracy = metrics.accuracies_by_class(y, predicted)
     precision = metrics.average_precision_by_class(y, scores, names)
     relative = metrics.mean_average_precision(y, relative_scores(scores), names)
+    per_class = metrics.per_class_accuracy(y, predicted)
+    per_image = metrics.per_image_accuracy(y, predicted)
+    draws = accuracy_draws(y, predicted)
     return Evaluation(
-        per_class_accuracy=metrics.per_class_accuracy(y, predicted),
-        per_image_accuracy=metrics.per_image_accuracy(y, predicted),
+        per_class_accuracy=per_class,
+        per_image_accuracy=per_image,
         mean_average_precision=metrics.mean_average_precision(y, scores, names),
         relative_mean_average_precision=relative,
         chance=1 / names.size,
@@ -103,6 +175,8 @@ def evaluate(model: ZeroShotClassifier, data: ZeroShotDataset) -> Evaluation:
             for n in names.tolist()
         ),
         generalized=_generalized(model, data),
+        per_class_interval=Interval.of(draws.per_class, per_class),
+        per_image_interval=Interval.of(draws.per_image, per_image),
     )
 
 
@@ -150,9 +224,24 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
         )
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
     scores = model.similarities(chosen_rows(data.X, rows), table)
-    found = metrics.generalized_accuracy(data.y[rows], table.names[scores.argmax(axis=1)], seen)
-    curve = metrics.seen_unseen_curve(data.y[rows], scores, table.names, seen)
-    return GeneralizedResult(found.seen, found.unseen, found.harmonic_mean, curve.ausuc)
+    y, predicted = data.y[rows], table.names[scores.argmax(axis=1)]
+    found = metrics.generalized_accuracy(y, predicted, seen)
+    curve = metrics.seen_unseen_curve(y, scores, table.names, seen)
+    n_seen, penalty = data.seen_test_rows.size, vars(model).get("seen_penalty_")
+    of_seen = accuracy_draws(y[:n_seen], predicted[:n_seen]).per_class
+    of_unseen = accuracy_draws(y[n_seen:], predicted[n_seen:], random_state=1).per_class
+    return GeneralizedResult(
+        *found,
+        ausuc=curve.ausuc,
+        seen_penalty=penalty or 0.0,
+        is_calibrated=penalty is not None,
+        needs_calibration=model.needs_calibration,
+        seen_interval=Interval.of(of_seen, found.seen),
+        unseen_interval=Interval.of(of_unseen, found.unseen),
+        harmonic_interval=Interval.of(
+            metrics.harmonic_mean(of_seen, of_unseen), found.harmonic_mean
+        ),
+    )
 
 
 def _check_seen(seen: np.ndarray, data: ZeroShotDataset) -> None:

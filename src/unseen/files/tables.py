@@ -30,6 +30,7 @@ _NAME_HEADERS = ("", "name", "names", "class", "label")
 _GAPS = ("", "nan", "na", "n/a")
 # Two letters make a word; "1,5" is a slip in a number.
 _WORD = re.compile(r"[^\W\d_]{2}")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,37 @@ def text_columns(path: str | os.PathLike[str]) -> tuple[str, ...]:
 @contextmanager
 def _lines(path: Path) -> Iterator[Any]:
     """The lines of a text file, each a list of cells."""
-    delimiter = "\t" if path.suffix == ".tsv" else ","
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield csv.reader(file, delimiter=delimiter)
+            if path.suffix == ".tsv":
+                yield csv.reader(file, delimiter="\t")
+                return
+            first = next(csv.reader(file), [])
+            file.seek(0)
+            yield _Semicolons(file) if len(first) == 1 and ";" in first[0] else csv.reader(file)
     except UnicodeDecodeError as error:
         raise InputError(not_utf8(path)) from error
     except csv.Error as error:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
+
+
+class _Semicolons:
+    """Lines of a file as spreadsheets write it where 1,5 is a number and cells are separated by
+    ';'."""
+
+    def __init__(self, file: Any) -> None:
+        self._lines = csv.reader(file, delimiter=";")
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return self
+
+    def __next__(self) -> list[str]:
+        cells = next(self._lines)
+        return [c.replace(",", ".") if _DECIMAL_COMMA.fullmatch(c.strip()) else c for c in cells]
+
+    @property
+    def line_num(self) -> int:
+        return self._lines.line_num
 
 
 def _read_delimited(path: Path, text: Text, first_is_text: bool, prose: bool) -> Table:
@@ -140,9 +164,6 @@ def _head(path: Path, lines: Any) -> tuple[list[str], list[str]]:
     """The header and the first line of values."""
     header = [cell.strip() for cell in next(lines, [])]
     first = next(filter(None, lines), None)
-    if len(header) == 1 and ";" in header[0]:
-        hint = "save it with commas between cells and decimal points in numbers"
-        raise InputError(f"{path}: cells are separated by ';'; {hint}")
     if first is None:
         raise InputError(f"{path} has no line after its header")
     _check_width(path, header, first, lines.line_num)

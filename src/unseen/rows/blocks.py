@@ -52,6 +52,12 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     return found
 
 
+def all_the_same(X: Any) -> bool:
+    """Whether no row differs from the first; as a rule the first block tells."""
+    first = np.asarray(X[:1])
+    return all((np.asarray(X[rows]) == first).all() for rows in array_blocks(X))
+
+
 def unit_rows(X: np.ndarray) -> np.ndarray:
     """A copy of X whose rows have length one; rows of zeros stay zero."""
     scaled, _, lengths = _scaled(X)

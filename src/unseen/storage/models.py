@@ -28,6 +28,8 @@ from unseen.support.parameters import check_number
 
 KIND = "unseen"
 FORMAT = 2
+# What scores of single precision can be divided by.
+_TEMPERATURES = (float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max))
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -158,6 +160,7 @@ def check_parts(model: Any) -> None:
         raise InputError("its lists of classes contradict each other")
     _check_columns(vars(model).get("feature_names_in_"), model.n_features_in_)
     check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
+    check_number(vars(model).get("temperature_", 1.0), "its temperature", *_TEMPERATURES)
     model._check_state()
 
 

@@ -68,6 +68,20 @@ def test_the_paper_stands_beside_what_was_run() -> None:
     assert len(table.rows) == 1
 
 
+def test_the_paper_is_left_out_where_it_has_no_number() -> None:
+    table = tables.all_tables([record("CUB", "costa", 0, 0.5)])[0]
+    assert table.columns == ["method", "CUB"]
+    assert not any("VGG-19" in note for note in table.notes)
+
+
+def test_one_trial_has_the_interval_over_classes_and_rows() -> None:
+    interval = {"low": 0.41, "high": 0.62}
+    records = [record("a", "eszsl", t, 0.5, per_class_interval=interval) for t in range(2)]
+    table = tables.all_tables(records)[0]
+    assert cells(table, "ESZSL")[1] == "50.0 (41.0 to 62.0)"
+    assert "bootstrap" in table.notes[-1]
+
+
 def test_an_average_over_data_sets_needs_all_of_them() -> None:
     records = [
         record("a", "eszsl", 0, 0.5),
@@ -83,7 +97,7 @@ def test_few_classes_get_a_table_of_their_own() -> None:
     classes = [{"name": "seal", "average_precision": 0.25}, {"name": "x", "average_precision": 0.5}]
     records = [record("AWA1", "jlse", t, 0.4, by_class=classes) for t in range(2)]
     table = next(t for t in tables.all_tables(records) if "each unseen class" in t.title)
-    assert table.rows == [["seal", "25.0 ± 0.0", "28.2"], ["x", "50.0 ± 0.0", "-"]]
+    assert table.rows == [["seal", "25.0", "28.2"], ["x", "50.0", "-"]]
 
 
 def test_generalised_results_have_a_table() -> None:

@@ -90,6 +90,20 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
     assert run_unseen("tune", "digits").code == 130
 
 
+def test_an_interrupt_before_a_command_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unseen.apps.cli.app", interrupted)
+    assert run_unseen("tune", "digits") == Outcome(130, "", "Stopped.\n")
+
+
+def test_errors_are_json_where_results_would_be(tmp_path: Path) -> None:
+    outcome = run_unseen("check", tmp_path / "none", "--json")
+    assert outcome.code == 1
+    assert outcome.err == f"Error: {outcome.json['error']}\n"
+
+
 # -- the same results as the library ------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from tests.common.birds import SEEN, UNSEEN
 from tests.common.command import assert_one_sentence, run_unseen
 from tests.common.html import Page, assert_loads_nothing
 from unseen.apps.cli import compare as command
-from unseen.apps.cli import options
+from unseen.estimators import DEFAULT_METHOD
 from unseen.evaluation import comparing
 
 TWO = ["-m", "eszsl", "-m", "sae", "--splits", 3]
@@ -31,7 +31,7 @@ def test_the_table_and_the_words_are_those_of_the_library(folder: Path, found: A
     assert (outcome.code, outcome.err) == (0, "")
     assert "2 of 8 seen classes held out, 3 times" in outcome.out
     for one in found.methods:
-        mean, error = found.estimate(one.method)
+        mean, error, _ = found.estimate(one.method)
         assert f"{one.method} " in outcome.out
         assert f"{100 * mean:.1f} ± {100 * error:.1f}" in outcome.out
     assert found.in_words()[0] in outcome.out
@@ -88,7 +88,7 @@ def test_what_cannot_be_compared(folder: Path, tmp_path: Path) -> None:
 
 
 def test_fit_without_a_method_takes_the_default(folder: Path, tmp_path: Path) -> None:
-    assert options.DEFAULT_METHOD == "gaussian-match"
+    assert DEFAULT_METHOD == "gaussian-match"
     facts = run_unseen("fit", folder, "--out", tmp_path / "m", "--json").json
     assert facts["method"] == "gaussian-match"
     assert type(unseen.load(tmp_path / "m")).__name__ == "GaussianMatch"

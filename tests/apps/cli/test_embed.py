@@ -71,7 +71,7 @@ def test_retrieve_writes_paths_and_a_page(work: Path, tmp_path: Path) -> None:
     for place in ("photos", "data"):
         outcome = run_unseen(
             "retrieve", work / "m.unseen", work / place, "--class", "green disc", "-k", 3,
-            "--html", page, "--out", table,
+            "--html", page, "--out", table, "--pictures", work / "photos",
         )  # fmt: skip
         assert outcome.code == 0, outcome
         with table.open(newline="", encoding="utf-8") as file:
@@ -90,6 +90,38 @@ def test_retrieve_writes_paths_and_a_page(work: Path, tmp_path: Path) -> None:
         ),
         "is not a page of unseen",
     )
+
+
+def test_retrieve_takes_several_classes(work: Path, tmp_path: Path) -> None:
+    two = ["--class", "green disc", "--class", "red disc", "-k", 2]
+    given = [work / "m.unseen", work / "photos", *two]
+    lines = run_unseen("retrieve", *given, "--json").json
+    assert [line["class"] for line in lines] == ["green disc"] * 2 + ["red disc"] * 2
+    assert [line["place"] for line in lines] == [1, 2, 1, 2]
+    alone = run_unseen("retrieve", *given[:2], *two[2:], "--json").json
+    assert [line["row"] for line in lines[2:]] == [line["row"] for line in alone]
+    made = run_unseen(
+        "retrieve", *given, "--html", tmp_path / "p.html", "--out", tmp_path / "f.csv"
+    )
+    assert made.code == 0
+    assert (tmp_path / "p.html").read_text("utf-8").count("<h2") == 3
+    again = run_unseen("retrieve", *given, "--out", tmp_path / "f.csv")
+    assert again.code == 0, "a result may be replaced by another"
+
+
+def test_retrieve_shows_no_picture_outside_of_the_data_unasked(work: Path, tmp_path: Path) -> None:
+    given = [work / "m.unseen", work / "data", "-c", "green disc", "--html", tmp_path / "p.html"]
+    outcome = run_unseen("retrieve", *given)
+    assert "5 pictures outside of" in outcome.err
+    assert "--pictures FOLDER" in outcome.err
+    text = (tmp_path / "p.html").read_text("utf-8")
+    assert "base64" not in text
+    assert "href" not in text
+    shown = run_unseen("retrieve", *given, "--pictures", work / "photos")
+    assert "outside" not in shown.err
+    assert (tmp_path / "p.html").read_text("utf-8").count("base64") == 5
+    bad = run_unseen("retrieve", *given[:-1], tmp_path / "p.txt")
+    assert_one_sentence(bad, "p.txt: the page is written as .html")
 
 
 def test_a_model_knows_its_encoder_by_its_hash(
@@ -135,6 +167,43 @@ def test_errors_of_embed(work: Path, tmp_path: Path) -> None:
     assert_one_sentence(
         run_unseen("embed", work / "photos", "--images", "a.onnx", "--out", tmp_path / "x"), "onnx"
     )
+
+
+def test_a_folder_of_pictures_is_sent_to_embed(work: Path, tmp_path: Path) -> None:
+    for command in (["check"], ["fit", "--out", tmp_path / "m"], ["compare"]):
+        outcome = run_unseen(command[0], work / "photos", *command[1:])
+        assert outcome.code == 1
+        assert f"'unseen embed {work / 'photos'} --out DATA' makes a data set" in (
+            outcome.out + outcome.err
+        )
+
+
+def test_a_report_without_its_pictures_says_why(work: Path, tmp_path: Path) -> None:
+    given = ["report", work / "m.unseen", work / "data", "--out", tmp_path / "r", "--tsne-rows", 0]
+    outcome = run_unseen(*given)
+    assert "64 rows of 64 without a picture to show" in outcome.err
+    text = (tmp_path / "r" / "index.html").read_text("utf-8")
+    assert "without a picture to show" in text
+    shown = run_unseen(*given, "--pictures", work / "photos")
+    assert "without a picture" not in shown.err
+    quiet = run_unseen("evaluate", work / "m.unseen", work / "data")
+    assert "picture" not in quiet.err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Basci", "'Basci' is no encoder; nearest name: 'basic'"),
+        ("./none", "./none does not exist"),
+        ("none.onnx", "none.onnx"),
+    ],
+)
+def test_a_slip_in_the_name_of_an_encoder(
+    work: Path, tmp_path: Path, name: str, message: str
+) -> None:
+    outcome = run_unseen("embed", work / "photos", "--images", name, "--out", tmp_path / "x")
+    assert_one_sentence(outcome, message)
+    assert "extra" not in outcome.err
 
 
 def test_encoders_are_listed() -> None:

@@ -115,11 +115,15 @@ def test_explanations_that_cannot_be_given(folder: Path, model_file: Path, tmp_p
     assert_one_sentence(run_unseen(*explain, "--row", 77), "--row 77", "77 rows, counted from 0")
     assert_one_sentence(run_unseen(*explain, "-c", "Hern"), "nearest name: 'Heron'")
     assert run_unseen(*explain, "--row", -1).code == 2
+    run_unseen("fit", folder, "-m", "gfzsl", "-o", tmp_path / "m")
+    assert_one_sentence(run_unseen("explain", tmp_path / "m", folder), "GFZSL gives no reasons")
+
+
+def test_linear_methods_give_reasons_too(folder: Path, tmp_path: Path) -> None:
     run_unseen("fit", folder, "-m", "eszsl", "-o", tmp_path / "m")
-    outcome = run_unseen("explain", tmp_path / "m", folder)
-    assert_one_sentence(
-        outcome, "is of ESZSL; only 'jlse', 'kernel-jlse', 'gaussian-match' give reasons"
-    )
+    found = run_unseen("explain", tmp_path / "m", folder, "--row", 60, "--json").json
+    assert {"named", "score", "classes", "rest", "attributes"} <= set(found)
+    assert "Known classes" in run_unseen("explain", tmp_path / "m", folder).out
 
 
 # -- a file of options ----------------------------------------------------------------------------

@@ -105,6 +105,24 @@ def test_gaps_are_told_and_filled_as_asked(folder: Path, tmp_path: Path) -> None
     assert f"unseen fit {folder} --missing mean --method eszsl" in compared.out
 
 
+def test_check_names_words_that_cannot_count(folder: Path) -> None:
+    write_classes(folder, TEXTS | {name: TEXTS[name] + ", zzyzx" for name in UNSEEN})
+    assert "1 word in column 'looks' that only unseen classes have" in (
+        run_unseen("check", folder).out
+    )
+    assert "zzyzx" not in run_unseen("fit", folder, "--out", folder.parent / "m").err
+
+
+def test_bench_reads_the_table_as_it_is_told(folder: Path, tmp_path: Path) -> None:
+    weights = {name: 100 + k for k, name in enumerate(TEXTS)} | {"cow": ""}
+    write_classes(folder, TEXTS, weights)
+    given = ["bench", folder, "-m", "eszsl", "--trials", 1, "--out", tmp_path / "b", "--json"]
+    assert run_unseen(*given).code == 1
+    filled = run_unseen(*given, "--missing", "mean").json["results"]
+    assert filled[0]["missing"] == "mean"
+    assert run_unseen(*given, "--missing", "mean").json["results"] == filled
+
+
 def test_minus_one_is_said_aloud(folder: Path) -> None:
     weights = {name: 100 + k for k, name in enumerate(TEXTS)} | {"cow": -1}
     write_classes(folder, TEXTS, weights)

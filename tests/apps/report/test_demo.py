@@ -15,10 +15,9 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score
 
 from tests.common.command import Outcome, assert_one_sentence, run_unseen
 from tests.common.html import Page, assert_loads_nothing
-from unseen.apps.cli.options import DEFAULT_METHOD
 from unseen.apps.report import demo, page
 from unseen.datasets import make_shapes
-from unseen.estimators import METHODS
+from unseen.estimators import DEFAULT_METHOD, METHODS
 
 SPLITS = demo.SPLITS
 

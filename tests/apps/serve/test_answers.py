@@ -15,6 +15,7 @@ from unseen import ESZSL, JLSE, ClassTable, GaussianMatch, ZeroShotDataset
 from unseen.apps.serve.attributes import described_attributes
 from unseen.apps.serve.served import Current, Served
 from unseen.datasets.embedded import seven_segments
+from unseen.estimators import GFZSL
 from unseen.rows import RowScaler
 
 
@@ -200,7 +201,7 @@ def test_model_and_classes(client: httpx.Client, shapes: ZeroShotDataset):
     assert len(found["attributes"]) == 12
 
 
-@pytest.mark.parametrize("kind", [JLSE, ESZSL])
+@pytest.mark.parametrize("kind", [JLSE, ESZSL, GFZSL])
 def test_other_methods(kind: Any, shapes: ZeroShotDataset, serve: Any):
     X, y = shapes.training_set()
     model = kind().fit(X[::4], y[::4], shapes.classes)
@@ -210,10 +211,22 @@ def test_other_methods(kind: Any, shapes: ZeroShotDataset, serve: Any):
         rows = shapes.X[:3].astype(float)
         named = posted(client, "/v1/predict", rows=rows.tolist(), candidates="all")
         assert [line[0] for line in named["names"]] == model.predict(rows, "all").tolist()
-        if kind is ESZSL:
-            answer = client.post("/v1/explain", json={"gallery": 0})
-            assert answer.status_code == 400
-            assert "give reasons" in answer.json()["error"]
+        assert named["probabilities"] is None  # they need a calibration
+        answer = client.post("/v1/explain", json={"gallery": 0})
+        facts = client.get("/v1/model").json()
+        assert (facts["explains"], facts["probabilities"]) == (kind is not GFZSL, False)
+        assert answer.status_code == (400 if kind is GFZSL else 200)
+        if kind is GFZSL:
+            assert "GFZSL gives no reasons" in answer.json()["error"]
+
+
+def test_a_calibrated_model_gives_its_probabilities(shapes: ZeroShotDataset, serve: Any):
+    X, y = shapes.training_set()
+    model = ESZSL().fit(X, y, shapes.classes).calibrate_seen(X, y)
+    rows = shapes.X[:3].astype(float)
+    with asking(serve(model)) as client:
+        found = posted(client, "/v1/predict", rows=rows.tolist(), candidates="all", k=60)
+    assert found["probabilities"] == np.sort(model.predict_proba(rows, "all"))[:, ::-1].tolist()
 
 
 def test_huge_values_are_refused_and_never_an_answer(shapes: ZeroShotDataset):

@@ -42,6 +42,7 @@ def test_odd_shapes(shape: dict[str, Any], make: Any) -> None:
     assert model.latent_.B.shape[1] <= min(data.seen.size, 200)
 
 
+@pytest.mark.filterwarnings("ignore:.*have the same description")
 @pytest.mark.parametrize("make", MAKERS)
 def test_classes_with_one_description(make: Any, data: Any) -> None:
     table = ClassTable(data.classes.names, np.repeat(data.classes.vectors[::2], 2, axis=0))
@@ -62,6 +63,7 @@ def test_constant_columns_change_nothing_but_the_width(data: Any, rows: np.ndarr
     assert fit_jlse(data, X=constant).score(constant, y, "seen") > 0.5
 
 
+@pytest.mark.filterwarnings("ignore:all training rows are the same")
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_rows_that_tell_nothing_give_finite_scores(value: float, make: Any, data: Any) -> None:

@@ -105,6 +105,7 @@ def test_a_good_default_is_kept(data: Any) -> None:
     assert found.choice.gain.mean <= 0
 
 
+@pytest.mark.filterwarnings("ignore::unseen.errors.TrustWarning")
 def test_a_bad_default_is_given_up(data: Any) -> None:
     X, y = data.training_set()
     blind = GaussianMatch(width=0.01)  # all unseen classes look alike

@@ -18,6 +18,9 @@ from unseen.errors import InputError, listed, nearest
 from unseen.estimators import METHODS, ZeroShotClassifier
 from unseen.support.parameters import built
 
+# How many fields a job had at first; further ones came in pairs.
+_FIRST_FIELDS = 8
+
 
 class Job(NamedTuple):
     """A method on a data set, once.
@@ -33,6 +36,7 @@ class Job(NamedTuple):
     inside : draw a fifth of the classes as unseen, "seen" among those that no split keeps as
         unseen, "all" among all; "" for the classes of the split.
     most_rows : rows of each class at most; 0 for no limit.
+    text, missing : how the class table is read, as for `read_dataset`; "" for the usual way.
     """
 
     data: str
@@ -45,6 +49,8 @@ class Job(NamedTuple):
     random_classes: int = 0
     inside: str = ""
     most_rows: int = 0
+    text: str = ""
+    missing: str = ""
 
     @property
     def labels(self) -> list[str]:
@@ -53,9 +59,17 @@ class Job(NamedTuple):
 
     def key(self, label: str) -> str:
         """What names the result of one of its methods, in the log."""
-        # The last two came later: without them a job has the key that older logs know it by.
-        later = self[-2:] if any(self[-2:]) else ()
-        return key_of([*self[:-2], *later, label])
+        # Fields that came later: without them a job has the key that older logs know it by.
+        parts = list(self)
+        while len(parts) > _FIRST_FIELDS and not any(parts[-2:]):
+            del parts[-2:]
+        return key_of([*parts, label])
+
+    @property
+    def table(self) -> dict[str, str]:
+        """How the class table is read, where not in the usual way."""
+        given = {"encoder": self.text, "missing": self.missing}
+        return {option: value for option, value in given.items() if value}
 
 
 def key_of(parts: Sequence[Any]) -> str:
@@ -85,7 +99,7 @@ def opened(job: Job) -> ZeroShotDataset:
 
     Without the generalised setting all rows of seen classes are for training, as in the paper.
     """
-    data = open_dataset(job.data, job.split or None)
+    data = open_dataset(job.data, job.split or None, **job.table)
     if job.random_classes:
         names = np.unique(data.y)
         if not 2 <= job.random_classes <= names.size - 2:

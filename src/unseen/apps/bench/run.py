@@ -56,7 +56,9 @@ def _run(
         keys = [job.key(label) for label in job.labels]
         state = log.path.parent / f"{keys[0]}.checkpoint"
         known = len(log.records(keys)) == len(keys)
-        if known and all(log.holds(key, present(job.data, job.split)) for key in keys):
+        if known and all(
+            log.holds(key, present(job.data, job.split, *job.table.items())) for key in keys
+        ):
             checkpoint.remove(state)
             continue
         progress(job, number)
@@ -68,10 +70,10 @@ def _run(
     return failed
 
 
-def _present_sources(data: str, split: str) -> dict[str, str] | None:
+def _present_sources(data: str, split: str, *table: tuple[str, str]) -> dict[str, str] | None:
     """Checksums of a data set as it is now, None if it cannot be read: its job will say why."""
     try:
-        return sources(open_dataset(data, split or None))
+        return sources(open_dataset(data, split or None, **dict(table)))
     except Exception:
         return None
 

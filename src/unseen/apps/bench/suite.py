@@ -39,7 +39,7 @@ def plan_suite(
     plan([], methods)
     jobs: list[Job] = []
     for name in data:
-        opened = open_dataset(name)
+        opened = open_dataset(name, **Job(name, **shared).table)
         n_splits = min(splits, n_divisions(opened, inside))
         jobs += plan([name], methods, n_splits, inside=inside, **shared)
         for split in _published(opened) if published else ():

@@ -90,12 +90,28 @@ def measure_table(
     rows = []
     for method in methods:
         values = [[r[field] for r in _of(records, method=method, data=name)] for name in data]
-        row = [method_name(method), *map(spread, values)]
+        found = [_of(records, method=method, data=name) for name in data]
+        row = [method_name(method), *map(_with_interval, values, found, [field] * len(data))]
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
         rows.append([*row, *(paper.paper_value(reported, method, name) for name in in_paper)])
     heads = [f"paper: {name}" for name in in_paper]
-    return Table(title, [*columns, *heads], rows, _notes(records, bool(in_paper)))
+    told = [k for k, _ in enumerate(heads, len(columns)) if any(row[k] != "-" for row in rows)]
+    kept = [*range(len(columns)), *told]
+    rows = [[row[k] for k in kept] for row in rows]
+    notes = _notes(records, bool(told))
+    if field == "per_class_accuracy" and any("(" in cell for row in rows for cell in row[1:]):
+        notes.append("In brackets: 95 % intervals by a bootstrap over classes and their rows.")
+    return Table(title, [([*columns, *heads])[k] for k in kept], rows, notes)
+
+
+def _with_interval(shares: Sequence[float], records: Sequence[Record], field: str) -> str:
+    """Mean ± deviation; where trials do not differ, with the interval over classes and rows."""
+    cell = spread(shares)
+    interval = records[0].get("per_class_interval") if records else None
+    if field != "per_class_accuracy" or "±" in cell or not interval:
+        return cell
+    return f"{cell} ({100 * interval['low']:.1f} to {100 * interval['high']:.1f})"
 
 
 def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
@@ -105,6 +121,11 @@ def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
     notes = [f"{trials}; tuning {tuning}; {'; '.join(splits.values())}."]
     if beside_paper:
         notes.append("The paper's numbers are with VGG-19 features, its splits and tuning.")
+    if all("generalized" in r and not r["generalized"] for r in records):
+        notes.append(
+            "Trained on all rows of seen classes, as in the paper; 'unseen fit' leaves out those "
+            "that a data set keeps for testing."
+        )
     return notes
 
 
@@ -117,7 +138,9 @@ def spread(shares: Sequence[float]) -> str:
     if not shares:
         return "-"
     mean = f"{100 * np.mean(shares):.1f}"
-    return mean if len(shares) == 1 else f"{mean} ± {100 * deviation(shares):.1f}"
+    # Trials of a method without chance in it are one trial.
+    same = len(set(shares)) == 1
+    return mean if same else f"{mean} ± {100 * deviation(shares):.1f}"
 
 
 def deviation(values: Sequence[float]) -> float:

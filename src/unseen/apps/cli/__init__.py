@@ -6,10 +6,12 @@ Exit codes: 0 done, 1 the data or a file cannot be used, 2 the command was not u
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -37,7 +39,7 @@ COMMANDS = {
     ),
     "fit": ("models", "Train a model on the seen classes of a data set and save it."),
     "predict": ("rows", "Name the class of each row, among classes that had no training rows."),
-    "retrieve": ("rows", "Find the rows that fit the description of a class best."),
+    "retrieve": ("retrieving", "Find the rows that fit the description of a class best."),
     "explain": ("rows", "Say why a row is, or is not, of a class."),
     "evaluate": ("models", "Measure a model on the unseen classes of a data set."),
     "tune": ("models", "Choose parameters by holding out seen classes."),
@@ -126,13 +128,20 @@ def main() -> None:
         told = True
         where = "" if error.filename is None else f"{error.filename}: "
         _fail(f"{where}{error.strerror or error}")
+    except KeyboardInterrupt:
+        told = True
+        sys.stderr.write("Stopped.\n")
+        sys.exit(130)
     finally:
         _flush(told)
 
 
 def _fail(message: str) -> NoReturn:
-    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ..."
-    sys.stderr.write(f"Error: {visible(message)}\n")
+    message = visible(message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ...")
+    if "--json" in sys.argv[1:]:  # a program reads JSON, whatever became of the command
+        with suppress(OSError):  # that it cannot be written is told once, and may be this error
+            print(json.dumps({"error": message}))
+    sys.stderr.write(f"Error: {message}\n")
     sys.exit(1)
 
 

@@ -17,7 +17,7 @@ from unseen.apps.bench.sweep import Sweep, planned, run_sweep, sweep_shown, swee
 from unseen.apps.cli import options, paths
 from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
 from unseen.apps.cli.models import parameters
-from unseen.apps.cli.output import progress, say, show, show_json
+from unseen.apps.cli.output import note, progress, say, show, show_json
 from unseen.apps.cli.suite import bench_suite, check_options
 from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
@@ -26,8 +26,9 @@ from unseen.apps.report.results import results_table
 from unseen.datasets import CATALOGUE, ZeroShotDataset
 from unseen.datasets.catalogue import entries, has_features
 from unseen.datasets.encoder_file import check_encoder
+from unseen.datasets.folder import missing_pictures
 from unseen.errors import InputError, listed, require
-from unseen.estimators import available, method
+from unseen.estimators import DEFAULT_METHOD, available, method
 
 
 def bench(
@@ -56,6 +57,8 @@ def bench(
     random_classes: Annotated[
         int, typer.Option(min=0, help="Draw so many unseen classes anew in each trial.")
     ] = 0,
+    text: options.Text = "tfidf",
+    missing: options.Missing = "error",
     paper: Annotated[
         bool, typer.Option("--paper", help="All tables of the paper, on the data sets at hand.")
     ] = False,
@@ -95,6 +98,9 @@ def bench(
     """
     check_options(context, suite)
     names, tuned = list(data or []), {"tuning": tuning, "budget": budget or 0}
+    # What is usual is not noted, so that results of before are found again.
+    tuned |= {"text": text} if text != "tfidf" else {}
+    tuned |= {"missing": missing} if missing != "error" else {}
     if suite:
         chosen = {"splits": splits, "inside": inside, "published": published}
         bench_suite(names, methods or [], out, json, most_rows=most_rows, **chosen, **tuned)
@@ -127,7 +133,7 @@ def sweep(
     parameter: Annotated[str, typer.Argument(help="The parameter to vary.")],
     data: options.DataSets = None,
     values: Annotated[str, typer.Option(help="Values, separated by commas.")] = "",
-    method_name: options.Method = options.DEFAULT_METHOD,
+    method_name: options.Method = DEFAULT_METHOD,
     set_: options.Set = None,
     trials: options.Trials = 3,
     on: Annotated[
@@ -236,6 +242,8 @@ def report(
     dataset = _with_common_columns(
         paths.open_data(data, split, like=known, pictures=pictures), opened
     )
+    for text in missing_pictures(dataset):
+        note(text)
     labels = labels_of({file: model for file, model, _ in opened})
     models = {labels[file]: model for file, model, _ in opened}
     top = min(top, dataset.unseen_rows.size) or top

@@ -16,7 +16,7 @@ from unseen.datasets.embed import embed_folder
 from unseen.encoders.cache import cache_folder
 from unseen.encoders.catalogue import known_encoders
 from unseen.encoders.images import DEFAULT, ImageEncoder
-from unseen.errors import counted
+from unseen.errors import counted, listed
 from unseen.files.limits import is_below
 
 
@@ -84,6 +84,12 @@ def embed(
         return
     if done.skipped:
         note(f"{counted(len(done.skipped), 'file')} left out; {out / 'skipped.csv'} says why")
+    if done.silent:
+        are = "has" if len(done.silent) == 1 else "have"
+        note(
+            f"{listed(done.silent)} {are} no words in {classes}: fill them in, or train with "
+            "--missing mean"
+        )
     pictures = f"{counted(done.n_pictures, 'picture')} of {counted(done.n_classes, 'class')}"
     say(f"{pictures}, {done.width} numbers each, in {done.seconds:.2f} s: {out}")
     shown = "" if is_below(photos, out) else f" --pictures {as_argument(str(photos))}"

@@ -22,7 +22,7 @@ from unseen.classes.splits import n_held_out
 from unseen.datasets import ZeroShotDataset
 from unseen.datasets.encoder_file import check_encoder
 from unseen.errors import InputError, counted
-from unseen.estimators import ZeroShotClassifier, method
+from unseen.estimators import DEFAULT_METHOD, ZeroShotClassifier, method
 from unseen.estimators.resumable import ResumableClassifier
 from unseen.evaluation import protocols, tuning
 from unseen.evaluation.tuning import PROTOCOLS, Protocol, Trial, Tuning
@@ -37,7 +37,7 @@ _SHOWN = 6
 def fit(
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
-    method_name: MethodOrAuto = options.DEFAULT_METHOD,
+    method_name: MethodOrAuto = DEFAULT_METHOD,
     set_: options.Set = None,
     split: options.Split = "",
     text: options.Text = "tfidf",
@@ -131,7 +131,7 @@ def tune(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Save the model, fitted on all rows.")
     ] = None,
-    method_name: options.Method = options.DEFAULT_METHOD,
+    method_name: options.Method = DEFAULT_METHOD,
     set_: options.Set = None,
     split: options.Split = "",
     text: options.Text = "tfidf",
@@ -272,8 +272,8 @@ def _compared(found: Tuning) -> str:
     line = f"Default {here[0]}, best other setting {here[1]} on {counted(n_splits, 'split')}"
     if n_splits > 1:
         line += f": {100 * gain.mean:+.1f} ± {100 * gain.error:.1f} points (standard error)"
-    beaten = "is kept, as it is not" if kept_default else "is given up, as it is"
-    return f"{line}; the default {beaten} beaten by two standard errors."
+    beaten = "kept, as that is not" if kept_default else "given up, as that is"
+    return f"{line}; the default is {beaten} a clear difference."
 
 
 def parameters(kind: type[ZeroShotClassifier], settings: list[str] | None) -> dict[str, Any]:

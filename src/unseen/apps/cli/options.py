@@ -25,7 +25,6 @@ _MISSING = (
 )
 _TEXT = "What encodes text in the class table: tfidf, or a sentence encoder by name or folder."
 _PICTURES = "A folder of yours, outside of the data, whose pictures may be shown."
-DEFAULT_METHOD = "gaussian-match"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=_DATA)]
 DataSets = Annotated[

@@ -15,13 +15,12 @@ from unseen.datasets import class_words
 from unseen.datasets.encoder_file import encoders_of, image_encoder
 from unseen.datasets.layouts import find_layout
 from unseen.datasets.picture_folder import Listing, list_pictures
-from unseen.datasets.row_files import Rows
+from unseen.datasets.row_files import PICTURE_SUFFIXES, Rows, holds_pictures
 from unseen.encoders.cache import cache_folder
 from unseen.encoders.pictures import PictureError
 from unseen.errors import InputError, counted
 from unseen.estimators import ZeroShotClassifier
 
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 _IMAGES = (
     "The encoder of the pictures, where it is not under the name that it had in training: a name, "
     "a folder or an .onnx file. It must be the same one."
@@ -29,13 +28,13 @@ _IMAGES = (
 Images = Annotated[str, typer.Option("--images", metavar="NAME|PATH", help=_IMAGES)]
 
 
-def holds_pictures(path: str) -> bool:
+def is_pictures(path: str) -> bool:
     """Whether a path is a picture, or a folder of files that are no data set but pictures."""
     if os.path.isfile(path):
-        return path.lower().endswith(_SUFFIXES)
+        return path.lower().endswith(PICTURE_SUFFIXES)
     if not os.path.isdir(path) or any(Path(path).glob("features.*")) or find_layout(Path(path)):
         return False
-    return any(name.lower().endswith(_SUFFIXES) for _, _, files in os.walk(path) for name in files)
+    return holds_pictures(Path(path))
 
 
 def picture_rows(model: ZeroShotClassifier, model_file: Path, path: str, images: str) -> Rows:

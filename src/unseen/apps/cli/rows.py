@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 from dataclasses import asdict
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,24 +13,25 @@ import numpy as np
 import typer
 
 from unseen.apps.cli import paths
-from unseen.apps.cli.options import FEATURES, Features, Json, Model, NewClasses, Table
+from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, say, show, show_json, working
-from unseen.apps.cli.pictures import Images, holds_pictures, new_classes, picture_rows
+from unseen.apps.cli.pictures import Images, new_classes, picture_rows
 from unseen.datasets import is_store, open_dataset, open_rows
 from unseen.datasets.encoder_file import check_encoder
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
-from unseen.estimators import METHODS, ZeroShotClassifier, open_index
-from unseen.estimators.base import Ranking
-from unseen.estimators.explanation import Explanation
-from unseen.estimators.match_explanation import MatchExplanation
+from unseen.estimators import ZeroShotClassifier
 from unseen.files.writing import writing
+from unseen.rows.blocks import array_blocks
 from unseen.storage.models import KIND, tensors
 
 # Columns of a result.
-_RESULT = ("place", "row", "image", "label", "class", "score")
-# How many lines of a result are shown where it is not written to a file.
+_RESULT = ("place", "row", "image", "label", "probability", "class", "score")
+# What stands for the class of a row that is rejected.
+_NONE = "none of these"
+# What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# How many lines of a result are shown where it is not written to a file.
 _SHOWN = 20
 
 
@@ -48,6 +48,15 @@ def predict(
         ),
     ] = "",
     classes: NewClasses = None,
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0,
+            max=1,
+            help=f"Answer '{_NONE}' where the best class has a smaller probability than this.",
+        ),
+    ] = None,
     images: Images = "",
     json: Json = False,
 ) -> None:
@@ -57,23 +66,35 @@ def predict(
     """
     paths.check_table_out(out)
     model, rows = model_and_rows(model_file, features, classes, images)
-    among = _candidate_names(candidates, model)
+    among = candidate_names(candidates, model)
     if top > len(among):
         raise InputError(f"--top {top} is more than the {counted(len(among), 'candidate')}")
-    beside, n_rows = _beside(rows), rows.X.shape[0]
+    beside, n_rows = beside_rows(rows), rows.X.shape[0]
     wanted = n_rows if out is not None or json else min(n_rows, _SHOWN)
     with working(f"predicting {n_rows:,} rows"):
         X = rows.X if wanted == n_rows else rows.X[:wanted]
         best = model.top_k(X, top, among)
+        if reject is not None:
+            beside["probability"] = _best_probability(model, X, among)
     known = [column[:wanted].tolist() for column in beside.values()]
     found = zip(best.names.tolist(), best.scores.tolist(), *known, strict=True)
     lines = [
         [row, *cells, *chain.from_iterable(zip(names, scores, strict=True))]
         for row, (names, scores, *cells) in enumerate(found)
     ]
+    if reject is not None:
+        first, p = len(beside) + 1, len(beside)
+        for line in lines:
+            line[first] = line[first] if line[p] >= reject else None if json else _NONE
     places = [f" {k}" for k in range(1, top + 1)] if top > 1 else [""]
     header = ["row", *beside, *(f"{word}{k}" for k in places for word in ("class", "score"))]
-    _deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
+    deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
+
+
+def _best_probability(model: ZeroShotClassifier, X: Any, among: list[Any]) -> np.ndarray:
+    """The probability of the best candidate of each row."""
+    blocks = array_blocks(X)
+    return np.concatenate([model.predict_proba(X[rows], among).max(axis=1) for rows in blocks])
 
 
 def _among(names: list[Any], model: ZeroShotClassifier) -> str:
@@ -83,92 +104,6 @@ def _among(names: list[Any], model: ZeroShotClassifier) -> str:
     n_known = model.class_table_.n_classes
     more = "" if len(names) == n_known else f" (--candidates all for all {n_known})"
     return counted(len(names), f"{kind}class") + more
-
-
-def retrieve(
-    name: Annotated[str, typer.Option("--class", "-c", help="The class to look for.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many rows to return.")] = 5,
-    out: Table = None,
-    classes: NewClasses = None,
-    against: Annotated[
-        str,
-        typer.Option(
-            help="Classes that compete for the rows: unseen, seen, all, or names separated by "
-            "commas. Finds more where classes are alike."
-        ),
-    ] = "",
-    model_file: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL]", help="A model file made by 'unseen fit'.")
-    ] = None,
-    features: Annotated[str | None, typer.Argument(metavar="[FEATURES]", help=FEATURES)] = None,
-    index: Annotated[
-        Path | None,
-        typer.Option(help="An index made by 'unseen index', in place of MODEL and FEATURES."),
-    ] = None,
-    images: Images = "",
-    html: Annotated[
-        Path | None, typer.Option(help="Write a page with the pictures to this .html file.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Find the rows that fit the description of a class best.
-
-    Example: unseen retrieve birds.unseen features.npy --class "Indigo Bunting" -k 10
-    """
-    paths.check_table_out(out)
-    if html is not None:
-        paths.check_pages_out(html)
-    rows = None
-    if index is not None:
-        if model_file is not None:
-            raise InputError(
-                "--index has a model and rows of its own: leave out MODEL and FEATURES"
-            )
-        gallery = open_index(index)
-        if classes is not None:
-            gallery = gallery.reveal(new_classes(gallery.model, classes))
-        model, n_rows = gallery.model, gallery.n_rows
-        search: Any = gallery.rank
-    elif model_file is None or features is None:
-        raise InputError("give a model and rows (MODEL FEATURES), or --index with an index of them")
-    else:
-        model, rows = model_and_rows(model_file, features, classes, images)
-        n_rows = rows.X.shape[0]
-        search = partial(_rank, model, rows.X)
-    beside = {} if rows is None else _beside(rows)
-    if html is not None and (rows is None or rows.image_paths is None):
-        raise InputError(
-            f"--html shows pictures, and {index or features} does not say where any are"
-        )
-    wanted = _class_name(name, model)
-    with working(f"ranking {n_rows:,} rows"):
-        rivals = _candidate_names(against, model) if against else None
-        ranking = search(wanted, min(k, n_rows), rivals)
-    known = [column[ranking.rows].tolist() for column in beside.values()]
-    places = range(1, ranking.rows.size + 1)
-    found = zip(places, ranking.rows.tolist(), *known, ranking.scores.tolist(), strict=True)
-    if html is not None and rows is not None:
-        _write_gallery(html, name, rows, ranking)
-    title = f"Rows that fit {name!r} best, among {counted(n_rows, 'row')}"
-    header = ["place", "row", *beside, "score"]
-    _deliver(title, header, list(map(list, found)), len(places), out, json)
-
-
-def _rank(model: ZeroShotClassifier, X: Any, name: Any, k: int, against: Any) -> Ranking:
-    return model.rank(name, X, k, against)
-
-
-def _write_gallery(path: Path, name: str, rows: Rows, ranking: Ranking) -> None:
-    from unseen.apps.report.gallery_page import Hit, write_gallery
-
-    images, labels = rows.image_paths, rows.labels
-    assert images is not None
-    hits = [
-        Hit(str(images[row]), float(score), "" if labels is None else str(labels[row]))
-        for row, score in zip(ranking.rows, ranking.scores, strict=True)
-    ]
-    write_gallery(path, name, hits, rows.X.shape[0], paths.command_line())
-    note(f"a page with the pictures: {path}")
 
 
 def explain(
@@ -188,21 +123,13 @@ def explain(
     Example: unseen explain birds.unseen new.npy --row 3 --class "Indigo Bunting"
     """
     model, (X, labels, *_) = model_and_rows(model_file, features, classes, images)
-    reasons = getattr(model, "explain", None)
-    if reasons is None:
-        able = [name for name, kind in METHODS.items() if hasattr(kind, "explain")]
-        raise InputError(
-            f"{model_file} is of {type(model).__name__}; only {listed(able)} give reasons"
-        )
     if row >= X.shape[0]:
         raise InputError(
             f"--row {row}: {features} has {counted(X.shape[0], 'row')}, counted from 0"
         )
     x = X[row : row + 1]
     named = model.predict(x)[0]
-    found: Explanation | MatchExplanation = reasons(
-        x, _class_name(name, model) if name else named, top
-    )
+    found = model.explain(x, class_name(name, model) if name else named, top)
     label = {} if labels is None else {"label": labels[row]}
     if json:
         show_json({"row": row, "named": named, **label, **asdict(found)})
@@ -214,7 +141,7 @@ def explain(
         show(*table)
 
 
-def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
+def candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
     """The classes to choose among, by name."""
     groups = {
         "": model.classes_,
@@ -233,10 +160,10 @@ def _candidate_names(text: str, model: ZeroShotClassifier) -> list[Any]:
         if text in map(str, model.class_table_.names.tolist())
         else [part.strip() for part in parts]
     )
-    return [_class_name(name, model) for name in names]
+    return [class_name(name, model) for name in names]
 
 
-def _class_name(text: str, model: ZeroShotClassifier) -> Any:
+def class_name(text: str, model: ZeroShotClassifier) -> Any:
     """The class that a user names on the command line; a model may have numbers for names."""
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text not in names:
@@ -261,7 +188,7 @@ def model_and_rows(
         model = model.reveal(new_classes(model, classes))
     if is_store(features):
         return model, _stored(features, model, names)
-    if holds_pictures(features):
+    if is_pictures(features):
         return model, picture_rows(model, model_file, features, images)
     check_encoder(model, features, model_file)
     if not os.path.exists(features):
@@ -288,7 +215,7 @@ def _stored(features: str, model: ZeroShotClassifier, names: tuple[str, ...] | N
     return Rows(store, store.labels)
 
 
-def _beside(rows: Rows) -> dict[str, np.ndarray]:
+def beside_rows(rows: Rows) -> dict[str, np.ndarray]:
     """Columns that tell a user which row is which, under names that the result has no use for."""
     named = {
         f"{c} (given)" if c in _RESULT else c or "name": cells for c, cells in rows.beside.items()
@@ -297,7 +224,7 @@ def _beside(rows: Rows) -> dict[str, np.ndarray]:
     return named | {c: cells for c, cells in known.items() if cells is not None}
 
 
-def _deliver(
+def deliver(
     title: str,
     header: list[str],
     lines: list[list[Any]],

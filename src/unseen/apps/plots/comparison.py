@@ -8,12 +8,11 @@ import numpy as np
 
 from unseen.apps.plots.canvas import LIGHT, Look, new_figure, plain, text_width, tidy
 from unseen.evaluation.comparison import MEASURES, Comparison
-from unseen.evaluation.estimates import CLEAR
 
 
 def comparison_figure(found: Comparison, look: Look = LIGHT) -> Any:
     """Left every split as a faint dot, with the mean and its standard error; right the distance to
-    the best, split by split, with a bar of two standard errors.
+    the best, split by split, with its margin as a bar.
 
     A bar that does not reach the line at zero is a clear difference; its mark is filled.
     """
@@ -42,15 +41,15 @@ def _draw_reached(axes: Any, place: int, found: Comparison, name: str, colour: s
     values = 100 * np.asarray(getattr(found.of(name), found.scoring))
     dots = np.full(values.size, place)
     axes.plot(values, dots, "o", color=colour, markersize=4, alpha=0.3, markeredgewidth=0)
-    mean, error = found.estimate(name)
+    mean, error, _ = found.estimate(name)
     bar = 100 * error if np.isfinite(error) else None
     axes.errorbar(100 * mean, place, xerr=bar, fmt="o", color=colour, markersize=7, capsize=3)
 
 
 def _draw_behind(axes: Any, place: int, found: Comparison, name: str, look: Look) -> None:
     behind = found.behind(name)
-    bar = 100 * CLEAR * behind.gain.error if np.isfinite(behind.gain.error) else None
+    bar = 100 * behind.margin if np.isfinite(behind.margin) else None
     colour = look.wrong if behind.is_clear else look.soft
     fill = colour if behind.is_clear else look.paper
     style = {"color": colour, "markerfacecolor": fill, "markersize": 7, "capsize": 3}
-    axes.errorbar(100 * behind.gain.mean, place, xerr=bar, fmt="o", **style)
+    axes.errorbar(100 * behind.mean, place, xerr=bar, fmt="o", **style)

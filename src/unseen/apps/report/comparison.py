@@ -11,13 +11,14 @@ from unseen.apps.report.page import Table
 from unseen.apps.report.provenance import made_with, provenance
 from unseen.apps.report.publish import Shown, publish, write_page
 from unseen.datasets import ZeroShotDataset
+from unseen.errors import counted
 from unseen.evaluation.comparison import MEASURES, Compared, Comparison, shown
-from unseen.evaluation.estimates import CLEAR
 
 _COLUMNS = ("method", "accuracy (%)", "mAP (%)", "behind (points)", "splits", "seconds", "MB")
 NOTE = (
     "± is a standard error over splits, which allows for classes that splits share. A method is "
-    f"clearly behind, marked *, if its distance to the first is more than {CLEAR:.0f} of them."
+    "clearly behind, marked *, if its distance to the first is more than two of them, or more than "
+    "that where splits are few (Student's t)."
 )
 
 
@@ -33,7 +34,10 @@ def _row(found: Comparison, one: Compared) -> list[str]:
         return [one.method, "failed" if one.error else "not tried", *["-"] * (len(_COLUMNS) - 2)]
     measures = [shown(found.estimate(one.method, measure)) for measure in MEASURES]
     behind = found.behind(one.method)
-    distance = f"{shown(behind.gain)}{' *' if behind.is_clear else ''}"
+    distance = f"{shown(behind)}{' *' if behind.is_clear else ''}"
+    if one.n_splits < found.best.n_splits:
+        # Split by split, so the means of the table need not differ by it.
+        distance += f" on {counted(one.n_splits, 'split')}"
     cost = [f"{one.seconds:.2f}", "-" if one.memory is None else f"{one.memory:.0f}"]
     distance = "-" if one is found.best else distance
     return [one.method, *measures, distance, str(one.n_splits), *cost]
@@ -43,8 +47,7 @@ def write_comparison(found: Comparison, data: ZeroShotDataset, out: Path, comman
     """Write index.html, which holds all it shows, and its figure as files."""
     caption = (
         "Left, faint: every split; strong: the mean with a standard error. Right: how far a method "
-        "is behind the first, split by split, with two standard errors to each side; filled where "
-        "that is clear."
+        "is behind the first, split by split, with the margin of that; filled where it is clear."
     )
     draw = partial(plots.comparison_figure, found)
     figure = Shown("comparison", "accuracy of each method with error bars", caption, draw)

@@ -16,6 +16,7 @@ from unseen.apps.report.provenance import made_with, provenance
 from unseen.apps.report.publish import Shown, has_pictures, publish, write_page
 from unseen.apps.report.results import class_table, results_table
 from unseen.datasets import ZeroShotDataset
+from unseen.datasets.folder import missing_pictures
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.files import reading
@@ -46,7 +47,7 @@ def write_model_report(
     results = {m.label: m.evaluation for m in found.methods}
     figure = partial(publish, folder=folder / "figures")
     sections: dict[str, Callable[[], str]] = {
-        "Results": lambda: html.table(*results_table("", results)[1:3]),
+        "Results": lambda: _results(results_table("", results)),
         "Retrieval": lambda: _retrieval(found, top, folder / "figures"),
         "Precision and recall": lambda: figure(figures.precision_recall(found)),
         "Confusions": lambda: figure(figures.confusion(found)) + _confusions(found),
@@ -84,6 +85,10 @@ def _check_names(found: Measurements, explain: Sequence[str]) -> None:
         )
 
 
+def _results(made: html.Table) -> str:
+    return html.table(made.columns, made.rows) + "".join(map(html.paragraph, made.notes))
+
+
 def _retrieval(found: Measurements, top: int, folder: Path) -> str:
     """The best rows of each class, as pictures where there are any."""
     says = html.paragraph(
@@ -91,7 +96,10 @@ def _retrieval(found: Measurements, top: int, folder: Path) -> str:
         "come out, best first."
     )
     if not has_pictures(found.data):
-        return says + _returned_table(found, top)
+        lacking = "".join(
+            html.paragraph(f"{text}.", note=True) for text in missing_pictures(found.data)
+        )
+        return says + lacking + _returned_table(found, top)
     shown = figures.gallery(found, top)
     table = html.details("The rows by their numbers", _returned_table(found, top))
     return says + publish(shown, folder) + table

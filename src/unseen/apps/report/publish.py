@@ -63,7 +63,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def has_pictures(data: ZeroShotDataset) -> bool:
-    return data.images is not None or data.image_paths is not None
+    return data.images is not None or bool(data.image_paths is not None and any(data.image_paths))
 
 
 def row_picture(data: ZeroShotDataset, row: int) -> np.ndarray | None:

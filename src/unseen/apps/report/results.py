@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from unseen.apps.report.page import Table, percent
 from unseen.errors import counted
 from unseen.evaluation.protocols import Evaluation
+from unseen.metrics.intervals import Interval
+
+NO_BETTER = (
+    "No better than chance: guessing names these classes as often. Check that the class table "
+    "describes what the rows show, and that its names are those of the labels."
+)
 
 
 def results_table(title: str, results: Mapping[str, Evaluation]) -> Table:
@@ -15,23 +21,43 @@ def results_table(title: str, results: Mapping[str, Evaluation]) -> Table:
     rows_of = f"{counted(first.rows, 'row')} of {counted(len(first.by_class), 'unseen class')}"
     columns = [_cells(result) for result in results.values()]
     rows = [[name, *(column.get(name, "-") for column in columns)] for name in columns[0]]
-    return Table(f"{title}: {rows_of}", ["measure", *results], rows)
+    return Table(f"{title}: {rows_of}", ["measure", *results], rows, notes_on(results))
 
 
 def _cells(result: Evaluation) -> dict[str, str]:
-    shares = {
-        "per-class top-1 accuracy": result.per_class_accuracy,
-        "chance": result.chance,
-        "per-image top-1 accuracy": result.per_image_accuracy,
-        "retrieval mAP": result.mean_average_precision,
-        "retrieval mAP, against the others": result.relative_mean_average_precision,
+    of_class, of_image = result.per_class_interval, result.per_image_interval
+    cells = {
+        "per-class top-1 accuracy": within(result.per_class_accuracy, of_class),
+        "chance": percent(result.chance),
+        "per-image top-1 accuracy": within(result.per_image_accuracy, of_image),
+        "retrieval mAP": percent(result.mean_average_precision),
+        "retrieval mAP, against the others": percent(result.relative_mean_average_precision),
     }
-    cells = {name: percent(share) for name, share in shares.items()}
     if (general := result.generalized) is not None:
-        for side in ("seen", "unseen", "harmonic_mean"):
-            cells[f"generalised: {side.replace('_', ' ')}"] = percent(getattr(general, side))
-        cells["generalised: AUSUC"] = f"{general.ausuc:.3f}"
+        cells |= {
+            "generalised: seen": within(general.seen, general.seen_interval),
+            "generalised: unseen": within(general.unseen, general.unseen_interval),
+            "generalised: harmonic mean": within(general.harmonic_mean, general.harmonic_interval),
+            "generalised: AUSUC": f"{general.ausuc:.3f}",
+        }
     return cells | {"seconds": f"{result.seconds:.3f}"}
+
+
+def within(share: float, interval: Interval) -> str:
+    """A share with its 95 % interval."""
+    return f"{percent(share)} ({percent(interval.low)} to {percent(interval.high)})"
+
+
+def notes_on(results: Mapping[str, Evaluation]) -> list[str]:
+    """What a reader must know of the numbers."""
+    notes = ["In brackets: 95 % intervals by a bootstrap over classes and their rows."]
+    for label, result in results.items():
+        before = f"{label}: " if len(results) > 1 else ""
+        if len(result.by_class) > 1 and not result.beats_chance:
+            notes.append(f"{before}{NO_BETTER}")
+        if result.generalized is not None:
+            notes.append(f"{before}{result.generalized.factor_in_words}")
+    return notes
 
 
 def class_table(results: Mapping[str, Evaluation], titles: Mapping[str, str]) -> Table:

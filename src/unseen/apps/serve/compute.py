@@ -14,6 +14,7 @@ from unseen.apps.serve.scores import checked_similarities
 from unseen.apps.serve.served import Served, new_classes
 from unseen.classes import ClassTable
 from unseen.errors import InputError, nearest
+from unseen.estimators.calibration import probabilities
 
 _K_CANDIDATES = 5
 _K_ROWS = 24
@@ -29,7 +30,8 @@ def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -
     best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     chances = None
     if hasattr(model, "predict_proba"):
-        chances = np.take_along_axis(_probabilities(scores), best, axis=1).tolist()
+        chances = probabilities(scores, model._temperature())
+        chances = np.take_along_axis(chances, best, axis=1).tolist()
     return {
         "names": table.names[best].tolist(),
         "scores": np.take_along_axis(scores, best, axis=1).tolist(),
@@ -37,12 +39,6 @@ def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -
         "labels": None,
         "pictures": None,
     }
-
-
-def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """exp of `log_softmax` by the same steps as SciPy takes, without what it does for any array."""
-    below = scores - scores.max(axis=1, keepdims=True)
-    return np.exp(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))
 
 
 def ranked(served: Served, body: RankBody) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Served:
         self._index = None if data is None else index(model, data.X, approximate=False)
         # The usual candidates are embedded before anyone asks; pairs without names have none.
         with np.errstate(all="ignore"), suppress(InputError):
-            model.predict(np.zeros((1, model.n_features_in_)))
+            model.similarities(np.zeros((1, model.n_features_in_)))
         self.facts = encoded(self._facts())
         self.classes = encoded(self._classes())
 
@@ -118,11 +118,10 @@ class Served:
 
     def needs(self, ability: str, what: str) -> Callable[..., Any]:
         """A function that not all methods have."""
-        found = getattr(self.model, ability, None)
-        if found is None:
+        if not hasattr(type(self.model), ability):
             able = [name for name, kind in METHODS.items() if hasattr(kind, ability)]
             raise InputError(f"the model is of {self.method}; only {listed(able)} {what}")
-        return found
+        return getattr(self.model, ability)  # a model that cannot yet says why itself
 
     def candidates(self, given: Any, new: dict[str, list[float]] | None) -> ClassTable:
         """The classes of a request: known ones, and those that it describes itself."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple, Self
 
+from unseen.errors import require
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.evaluation.estimates import Estimate, estimate
 from unseen.evaluation.tuning.protocol import Protocol
+from unseen.support.parameters import plain
+from unseen.support.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Choice(NamedTuple):
 
 
 def choose(trials: Sequence[Trial], default: Trial, n_held: int, n_classes: int) -> Choice:
-    """Keep the default unless the winner beats it by more than two standard errors.
+    """Keep the default unless the winner beats it by more than the margin of the difference.
 
     The best of many settings is partly luck: its own splits speak for it. Differences are taken
     split by split, as splits differ in difficulty more than settings do. A default that failed is
@@ -98,7 +101,9 @@ def choose(trials: Sequence[Trial], default: Trial, n_held: int, n_classes: int)
     """
     able = [t for t in trials if t is not default and t.scores and t.error is None]
     if not able:
-        return Choice(default, default, Estimate(0.0, 0.0), default.n_splits, True)
+        return Choice(
+            default, default, Estimate(0.0, 0.0, default.n_splits), default.n_splits, True
+        )
     winner = able[0]
     n = min(winner.n_splits, default.n_splits)
     gains = [a - b for a, b in zip(winner.scores, default.scores, strict=False)]
@@ -107,8 +112,8 @@ def choose(trials: Sequence[Trial], default: Trial, n_held: int, n_classes: int)
     return Choice(default, winner, gain, n, kept)
 
 
-@dataclass(frozen=True)
-class Tuning:
+@dataclass(frozen=True, repr=False)
+class Tuning(Shown):
     """What `tune` found: all trials, best first, and the setting that is kept, fitted on all rows.
 
     choice : the estimator as it was given beside the best other setting, and which of the two is
@@ -152,3 +157,24 @@ class Tuning:
     def n_tried(self) -> int:
         """How many settings were scored on at least one split, or failed."""
         return sum(t.n_splits > 0 or t.error is not None for t in self.trials)
+
+    def to_frame(self) -> Any:
+        """The settings as a pandas DataFrame, best first (needs the extra `data`)."""
+        pandas = require("pandas", "data", "a DataFrame")
+        lines = [
+            {**t.parameters, "mean": t.mean, "deviation": t.deviation, "splits": t.n_splits}
+            | {"is_default": t is self.default, "error": t.error}
+            for t in self.trials
+        ]
+        return pandas.DataFrame(lines)
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        default, winner, gain, n_splits, kept = self.choice
+        yield "kept", "the default" if kept else plain(self.best_parameters)
+        yield "by", f"{self.protocol.scoring}, {n_splits} splits of held-out seen classes"
+        yield "default", f"{default.mean:.3f}"
+        if winner is not default:
+            yield "best other setting", f"{winner.mean:.3f}: {plain(winner.parameters)}"
+            yield "gain", f"{gain.mean:+.3f}, standard error {gain.error:.3f}"
+        done = "" if self.finished else ", ended by the budget"
+        yield "search", f"{self.n_tried} settings, {self.n_fits} fits, {self.spent:.1f} s{done}"

@@ -30,7 +30,7 @@ def tune(
     """Search settings by held-out seen classes, then fit the one that is kept on all rows.
 
     The estimator as it is given is always among the settings. It is kept unless the best of the
-    others beats it by more than two standard errors of the differences between the two, split by
+    others beats it by more than the margin of the differences between the two, split by
     split: the best of many is partly luck, and tuning should do no harm.
 
     The descriptions of classes without rows take no part in the search: it is given the lines of

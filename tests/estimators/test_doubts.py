@@ -1,0 +1,63 @@
+"""Warnings where a model can be fitted and yet mean nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unseen import ESZSL, ClassTable, make_zero_shot, open_rows
+from unseen.errors import TrustWarning
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    return make_zero_shot(8, 3, 10, n_features=12, n_attributes=10, random_state=1)
+
+
+def test_a_fit_without_a_class_table_is_an_ordinary_classifier(data: Any) -> None:
+    with pytest.warns(TrustWarning, match="an ordinary classifier") as caught:
+        ESZSL().fit(*data.training_set())
+    assert caught[0].filename == __file__
+
+
+def test_unseen_classes_that_share_nothing_with_seen_ones(data: Any) -> None:
+    names = data.classes.names
+    with pytest.warns(TrustWarning, match=r"has nothing in common with that of any seen class"):
+        ESZSL().fit(*data.training_set(), classes=ClassTable(names, np.eye(names.size)))
+
+
+def test_zero_is_a_value_like_others_where_some_are_less(data: Any) -> None:
+    names, signs = data.classes.names, np.eye(data.classes.n_classes)
+    signs[0, 0] = -1
+    ESZSL().fit(*data.training_set(), classes=ClassTable(names, signs))
+
+
+def test_rows_of_a_store_that_are_all_the_same(data: Any, tmp_path: Path) -> None:
+    X, y = data.training_set()
+    np.save(tmp_path / "rows.npy", np.ones_like(X))
+    store = open_rows(tmp_path / "rows.npy")
+    with pytest.warns(TrustWarning, match="all training rows are the same"):
+        ESZSL().fit(store, y, classes=data.classes)
+
+
+def test_classes_of_the_same_description(data: Any) -> None:
+    vectors = data.classes.vectors.copy()
+    vectors[-1] = vectors[0]
+    first, last = data.classes.names[[0, -1]].tolist()
+    with pytest.warns(TrustWarning, match=f"'{first}' and '{last}' have the same description: no"):
+        ESZSL().fit(*data.training_set(), classes=ClassTable(data.classes.names, vectors))
+
+
+def test_rows_that_are_all_the_same_and_scores_that_tie(data: Any) -> None:
+    X, y = data.training_set()
+    with pytest.warns(TrustWarning, match="all training rows are the same"):
+        model = ESZSL().fit(np.ones_like(X), y, classes=data.classes)
+    with pytest.warns(TrustWarning, match="several candidates fit .* equally well.*no better than"):
+        model.predict(np.ones_like(X))
+
+
+def test_sound_data_bring_no_warning(data: Any) -> None:
+    ESZSL().fit(*data.training_set(), classes=data.classes).predict(data.X)

@@ -1,0 +1,55 @@
+"""Data sets and results print on one screen, and become tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from unseen import ESZSL, compare, evaluate, make_zero_shot, tune
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    return make_zero_shot(12, 4, 15, n_features=300, n_attributes=20, random_state=3)
+
+
+def fits_a_screen(value: Any) -> str:
+    text = repr(value)
+    assert 3 < len(text.splitlines()) <= 24
+    assert max(map(len, text.splitlines())) <= 130
+    assert value._repr_html_().startswith("<table>")
+    return text
+
+
+def test_a_data_set(data: Any) -> None:
+    text = fits_a_screen(data)
+    assert "240 of 300 columns" in text
+    assert "12: 'class 00', 'class 01', 'class 02' and 9 more" in text
+
+
+def test_an_evaluation(data: Any) -> None:
+    model = ESZSL().fit(*data.training_set(), classes=data.classes)
+    found = evaluate(model, data)
+    assert f"{found.per_class_accuracy:.3f} (95 %" in fits_a_screen(found)
+    frame = found.to_frame()
+    assert frame["accuracy"].mean() == pytest.approx(found.per_class_accuracy)
+    assert frame.index.tolist() == data.unseen.tolist()
+
+
+def test_a_tuning_and_a_comparison(data: Any) -> None:
+    X, y = data.training_set()
+    found = tune(ESZSL(), X, y, data.classes, {"row_penalty": [1e-3, 1e-1]})
+    assert "kept" in fits_a_screen(found)
+    frame = found.to_frame()
+    assert frame["mean"].iloc[0] == found.trials[0].mean
+    assert frame["is_default"].sum() <= 1
+    both = compare(X, y, data.classes, ["eszsl", "sae"])
+    assert f"recommended  {both.recommended}" in fits_a_screen(both)
+    assert both.to_frame().index.tolist() == [m.method for m in both.methods]
+
+
+def test_names_are_escaped_on_a_page(data: Any) -> None:
+    from dataclasses import replace
+
+    assert "<b>" not in replace(data, name="<b>x</b>")._repr_html_()
