@@ -16,6 +16,8 @@ them Student's t.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -106,20 +108,17 @@ class Posterior:
 
     def gallery_scores(self, codes: np.ndarray, classes: ClassTerms) -> np.ndarray:
         """F of rows with classes, N x n, by what `gallery_codes` made of the rows."""
-        dtype, Z = codes.dtype, codes[:, :-2]
-        inverse = 1.0 / classes.variance
-        # The columns of the gallery stay as they are: zeros for the last two are cheaper.
-        pull = np.pad(-2.0 * classes.mean * inverse, ((0, 0), (0, 2))).astype(dtype)
+        dtype, Z, parts = codes.dtype, codes[:, :-2], classes.parts
+        pull = parts.pull.astype(dtype)
         if not self.spread:
             pull[:, -2] = 1.0
         distances = codes @ pull.T
         if self.spread:
-            distances += (Z * Z) @ inverse.T.astype(dtype)
-        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse)
-        distances += own.astype(dtype)
+            distances += (Z * Z) @ parts.inverse.T.astype(dtype)
+        distances += parts.own.astype(dtype)
         np.maximum(distances, 0.0, out=distances)
         scores = self.log_density(distances)
-        scores += (classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)).astype(dtype)
+        scores += parts.level.astype(dtype)
         scores += codes[:, -1:]
         return scores
 
@@ -172,6 +171,28 @@ class ClassTerms:
     mean: np.ndarray
     variance: np.ndarray
     gain: np.ndarray
+
+    @cached_property
+    def parts(self) -> ScoreParts:
+        """What does not depend on rows, computed once: single rows are scored again and again."""
+        inverse = 1.0 / self.variance
+        n, h = self.mean.shape
+        # The columns of the gallery stay as they are: zeros for the last two are cheaper.
+        pull = np.zeros((n, h + 2))
+        np.multiply(-2.0 * self.mean, inverse, out=pull[:, :h])
+        own = np.einsum("ih,ih->i", self.mean, self.mean * inverse)
+        level = self.gain - 0.5 * np.log(self.variance).sum(axis=1)
+        return ScoreParts(pull, inverse, own, level)
+
+
+class ScoreParts(NamedTuple):
+    """F of a row with n classes, as far as the classes go: the factors of its code (n x (h + 2))
+    and of the squares of it, and what is added to the distance and to the score."""
+
+    pull: np.ndarray
+    inverse: np.ndarray
+    own: np.ndarray
+    level: np.ndarray
 
 
 def gaussian_kernel(S: np.ndarray, others: np.ndarray, width: float) -> np.ndarray:
