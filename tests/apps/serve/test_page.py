@@ -92,9 +92,10 @@ def test_describe(page: Any, port: int, model: GaussianMatch, shapes: ZeroShotDa
         slide(page, words.index(word), value)
         vector[words.index(word)] = value
     assert shown(page) == expected()
-    assert "blue plain star" in page.inner_text("#nearest")
-    assert "this description" in page.inner_text("#rivals")
+    playwright.expect(page.locator("#nearest")).to_contain_text("blue plain star")
+    playwright.expect(page.locator("#rivals")).to_contain_text("this description")
     state = page.url
+    assert "set=" in state
     page.reload()
     page.wait_for_selector("#described .cell")
     assert page.url == state
@@ -186,6 +187,25 @@ def test_a_picture_is_dropped(page: Any, port: int, shapes: ZeroShotDataset, tmp
     page.wait_for_selector("#reasons table")
 
 
+@pytest.mark.parametrize("pane", ["recognise", "retrieve", "describe"])
+def test_long_names_fit_a_phone(browser: Any, shapes: ZeroShotDataset, pane: str):
+    words = {
+        name: f"{name.replace(' ', '_')}_of_the_far_north_west" for name in np.unique(shapes.y)
+    }
+    names = [words[name] for name in shapes.classes.names.tolist()]
+    y = np.array([words[name] for name in shapes.y])
+    table = ClassTable(names, shapes.classes.vectors, shapes.classes.attributes)
+    seen = np.isin(shapes.y, shapes.unseen, invert=True)
+    model = GaussianMatch().fit(shapes.X[seen], y[seen], table)
+    with running(Current(Served(model, "long", GalleryData(shapes.X, y)))) as port:
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        opened(page, port, f"pane={pane}")
+        page.wait_for_timeout(500)
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        page.close()
+    assert wide <= 0
+
+
 def test_no_pictures_without_an_encoder(browser: Any, model: GaussianMatch):
     with running(Current(Served(model, "plain"))) as port:
         page = browser.new_page()
@@ -211,6 +231,7 @@ def test_a_sentence_sets_the_sliders(browser: Any, shapes: ZeroShotDataset, gall
         expected = model.reveal(said).rank("described", shapes.X, 24).rows.tolist()
         assert shown(page) == expected
         slide(page, list(table.attributes or ()).index("red"), 0.4)
+        page.wait_for_timeout(400)
         moved, state = shown(page), page.url
         assert moved != expected
         page.reload()

@@ -1,6 +1,6 @@
 // Recognise: a row, a picture or numbers in, candidates with probabilities and reasons out.
 import { newest, post, showError } from "./api.js";
-import { at, badge, element, score } from "./parts.js";
+import { at, badge, breakable, element, score } from "./parts.js";
 import * as state from "./state.js";
 
 export function makeRecognise({ facts, seen, kept }) {
@@ -40,7 +40,7 @@ export function makeRecognise({ facts, seen, kept }) {
       bar.style.width = `${100 * (chances ? chances[k] : (scores[k] - low) / range)}%`;
       const number = chances ? `${(100 * chances[k]).toFixed(1)} %` : score(scores[k]);
       const button = element("button", { type: "button" }, bar,
-        element("span", { className: "name", textContent: name }), badge(seen.has(name), kept.has(name)),
+        element("span", { className: "name", textContent: breakable(name) }), badge(seen.has(name), kept.has(name)),
         element("span", { className: "number", textContent: number }));
       button.setAttribute("aria-pressed", "false");
       button.onclick = () => explain(button, name, what);
@@ -68,7 +68,11 @@ export function makeRecognise({ facts, seen, kept }) {
     const figure = at("row-shown");
     figure.hidden = false;
     figure.querySelector("img").hidden = !hasPicture;
-    if (hasPicture) figure.querySelector("img").src = `/v1/gallery/${row}/thumb`;
+    if (hasPicture) {
+      const image = figure.querySelector("img");
+      image.onload = () => image.classList.toggle("tiny", image.naturalWidth < 64);
+      image.src = `/v1/gallery/${row}/thumb`;
+    }
     figure.querySelector("figcaption").textContent = labels ? `labelled ${labels[0]}` : `row ${row}`;
   }
 
