@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,17 @@ def test_thumbnails_lie_in_the_folder_that_was_named(client: httpx.Client, work:
     said: list[str] = []
     from_file(replace(given(work), pictures=None), Settings(), said.append)
     assert "--pictures FOLDER" in said[0]
+
+
+def test_a_gallery_whose_files_are_gone_is_still_searched(work: Path, tmp_path: Path):
+    shutil.copytree(work / "data", tmp_path / "data")
+    current = from_file(Given(work / "m.unseen", str(tmp_path / "data")), Settings())
+    with asking(current) as client:
+        before = client.post("/v1/rank", json={"name": UNSEEN[0]}).json()
+        shutil.rmtree(tmp_path / "data")
+        assert client.post("/v1/rank", json={"name": UNSEEN[0]}).json() == before
+        assert client.post("/v1/predict", json={"gallery": [0]}).status_code == 200
+        refused(client.get("/v1/gallery/0/thumb"), 404)
 
 
 def test_an_encoder_that_is_not_here_is_told(work: Path, tmp_path: Path):

@@ -17,6 +17,7 @@ from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Settings
 from unseen.datasets import ZeroShotDataset, data_folder, open_dataset
 from unseen.datasets.encoder_file import check_encoder
+from unseen.datasets.folder import missing_pictures
 from unseen.encoders.pictures import quiet
 from unseen.errors import InputError
 from unseen.estimators import load
@@ -74,7 +75,7 @@ def _gallery(
     is_here = os.path.exists(given.data)
     own = {"pictures": given.pictures, "like": model.class_table_} if is_here else {}
     dataset = open_dataset(given.data, **own).with_columns(names)
-    for text in dataset.notes[1:]:
+    for text in [*dataset.notes[1:], *(missing_pictures(dataset) if is_here else [])]:
         note(text)
     # A published data set is known by its name, and its pictures lie where all of them do.
     folders = [Path(given.data) if is_here else data_folder()]
