@@ -18,10 +18,12 @@ from unseen.encoders.pictures import (  # noqa: E402
     FORMATS,
     MOST_PIXELS,
     PictureError,
+    check_picture,
     decode,
     quiet,
     read_bytes,
     read_picture,
+    small_picture,
 )
 
 
@@ -188,3 +190,25 @@ def test_mutated_files_are_read_or_refused(n: int) -> None:
                 reason = str(error)
             assert "\n" not in reason
     assert n // 20 < read < n
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG"])
+def test_a_small_picture_is_the_large_one_scaled(kind: str, tmp_path: Path) -> None:
+    made = content(coloured(size=(1200, 800)), kind)
+    (tmp_path / "x").write_bytes(made)
+    small = small_picture(tmp_path / "x", 60)
+    assert small.size == (60, 40)
+    whole = decode(made)
+    whole.thumbnail((60, 40))
+    assert np.abs(np.asarray(small, int) - np.asarray(whole, int))[:, :25].max() <= 4
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert small_picture(content(coloured(size=(1200, 800)), exif=exif), 60).size == (40, 60)
+
+
+def test_sizes_are_looked_at_before_anything_is_decoded() -> None:
+    made = content(coloured(size=(40, 30)))
+    check_picture(made, 1200)
+    for look in (check_picture, decode, lambda c, n: small_picture(c, 9, n)):
+        with pytest.raises(PictureError, match="more than 1,199 pixels"):
+            look(made, 1199)

@@ -1,13 +1,17 @@
-"""encoder.json beside a data set: what made vectors of its pictures, and numbers of its words."""
+"""What made vectors of pictures, and numbers of words: encoder.json beside a data set, and what a
+model that was trained on it says."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from unseen.encoders.backend import Identity
+from unseen.encoders.images import ImageEncoder
 from unseen.errors import InputError
+from unseen.estimators import ZeroShotClassifier
 from unseen.files.reading import checked_path
 
 ENCODER = "encoder.json"
@@ -37,4 +41,39 @@ def check_same(identity: Identity, known: dict[str, Any], where: object) -> None
         raise InputError(
             f"the encoder {identity.name!r} is not the one that {where} was trained with "
             f"({known.get('name')!r}): its weights or settings have another hash"
+        )
+
+
+def encoders_of(model: ZeroShotClassifier) -> dict[str, Any]:
+    """What made the rows and the class table that a model was trained on: "images" and "text"."""
+    found = model.training_data_.get("encoder")
+    return found if isinstance(found, dict) else {}
+
+
+def image_encoder(
+    model: ZeroShotClassifier, where: object, name: str = "", **settings: Any
+) -> ImageEncoder | None:
+    """The encoder of pictures that a model was trained with, loaded; None if it names none.
+
+    `name` says where it is, if it is not under the name that it had in training; `settings` are
+    parameters of `ImageEncoder`. A model file may come from a stranger, so nothing is fetched.
+    """
+    known = encoders_of(model).get("images")
+    if not known:
+        return None
+    encoder = ImageEncoder(name or known["name"], offline=True, **settings)
+    check_same(encoder.identity, known, where)
+    return encoder
+
+
+def check_encoder(model: ZeroShotClassifier, data: str, model_file: Path) -> None:
+    """An error if the rows of a data set were made by another encoder than the model's."""
+    known, beside = encoders_of(model).get("images"), Path(data) / ENCODER
+    if not known or not os.path.isfile(beside):
+        return
+    found = read_encoder(beside)["images"]
+    if found["sha256"] != known.get("sha256"):
+        raise InputError(
+            f"{data} was embedded by {found['name']!r}, and {model_file} was trained with "
+            f"{known.get('name')!r}: their weights or settings have different hashes"
         )

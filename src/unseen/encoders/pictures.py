@@ -72,8 +72,31 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     return content
 
 
-def decode(content: bytes) -> Any:
+def decode(content: bytes, most_pixels: int = MOST_PIXELS) -> Any:
     """The picture in the content of a file, 8-bit RGB, upright."""
+    with _opened(content, most_pixels) as opened:
+        return as_rgb(opened)
+
+
+def check_picture(content: bytes, most_pixels: int = MOST_PIXELS) -> None:
+    """An error unless it is a picture of a size that may be decoded; nothing is decoded."""
+    with _opened(content, most_pixels):
+        pass
+
+
+def small_picture(source: Any, side: int, most_pixels: int = MOST_PIXELS) -> Any:
+    """A picture, of a path or the content of a file, with no side longer than `side`; 8-bit RGB."""
+    content = source if isinstance(source, bytes) else read_bytes(source)
+    with _opened(content, most_pixels) as opened:
+        # A JPEG is then decoded at a fraction of its size, which takes a fraction of the time.
+        opened.draft(None, (2 * side, 2 * side))
+        picture = as_rgb(opened)
+    picture.thumbnail((side, side))
+    return picture
+
+
+def _opened(content: bytes, most_pixels: int) -> Any:
+    """A picture whose size is known to be fine, and whose pixels are not decoded yet."""
     image = pillow()
     try:
         opened = image.open(io.BytesIO(content), formats=FORMATS)
@@ -81,11 +104,12 @@ def decode(content: bytes) -> Any:
         kinds = ", ".join(FORMATS)
         raise PictureError(f"it is not a picture of a known format ({kinds})") from error
     except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
-        raise PictureError(f"it has more than {MOST_PIXELS:,} pixels") from error
+        raise PictureError(f"it has more than {most_pixels:,} pixels") from error
     except Exception as error:
         raise PictureError(f"it is truncated or damaged ({_words(error)})") from error
-    with opened:
-        return as_rgb(opened)
+    width, height = opened.size
+    _check_size(width, height, most_pixels)
+    return opened
 
 
 def as_rgb(picture: Any) -> Any:
@@ -113,11 +137,11 @@ def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _check_size(width: int, height: int) -> None:
+def _check_size(width: int, height: int, most_pixels: int = MOST_PIXELS) -> None:
     if width < 1 or height < 1:
         raise PictureError("it has no pixels")
-    if width * height > MOST_PIXELS:
-        raise PictureError(f"it has more than {MOST_PIXELS:,} pixels ({width:,} x {height:,})")
+    if width * height > most_pixels:
+        raise PictureError(f"it has more than {most_pixels:,} pixels ({width:,} x {height:,})")
     if max(width, height) > _LONGEST * min(width, height):
         raise PictureError(
             f"its {width:,} x {height:,} pixels are too long a strip (more than {_LONGEST} to 1)"

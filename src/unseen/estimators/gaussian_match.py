@@ -188,6 +188,9 @@ class GaussianMatch(MeanPredictor):
 
     def _prepare(self, table: ClassTable) -> ClassTerms:
         """Means of the candidates; those of the last few calls are kept, for single rows."""
+        last: Any = vars(self).get("_last")
+        if last is not None and last[0] is table and last[1] is self.posterior_:
+            return last[2]  # a table does not change
         check_is_fitted(self, "posterior_", msg="rows of at least two classes are needed first")
         kept: dict[Any, ClassTerms] = vars(self).setdefault("_kept", {})
         key = table.names.tobytes(), table.vectors.tobytes()
@@ -196,6 +199,7 @@ class GaussianMatch(MeanPredictor):
                 kept.pop(next(iter(kept)))
             S = self.class_scaling_(table.vectors.astype(np.float64))
             kept[key] = self.posterior_.class_terms(S, self._number_if_seen(table))
+        self._last = table, self.posterior_, kept[key]
         return kept[key]
 
     def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
@@ -260,7 +264,7 @@ class GaussianMatch(MeanPredictor):
 
     def _for_scoring(self) -> Self:
         light = super()._for_scoring()
-        for name in ("moments_", "_kept"):
+        for name in ("moments_", "_kept", "_last"):
             vars(light).pop(name, None)
         return light
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ import uvicorn
 from unseen import GaussianMatch, ZeroShotDataset
 from unseen.apps.serve.app import create_app
 from unseen.apps.serve.demo import shape_rows
+from unseen.apps.serve.encoders import Encoders
 from unseen.apps.serve.pictures import Thumbnails
 from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Limits, Settings
@@ -45,9 +47,17 @@ def serve(model: GaussianMatch, gallery: GalleryData) -> Callable[..., Current]:
     """The service of a model, by default the usual one with pictures."""
 
     def make(given: Any = None, limits: Limits | None = None) -> Current:
-        return Current(Served(given or model, "shapes", gallery, shape_rows, limits))
+        return Current(Served(given or model, "shapes", gallery, Encoders(shape_rows, ""), limits))
 
     return make
+
+
+class _Server(uvicorn.Server):
+    """A server that ends as soon as it is told to, and not at the next tenth of a second."""
+
+    async def main_loop(self) -> None:
+        while not self.should_exit:
+            await asyncio.sleep(0.01)
 
 
 @contextmanager
@@ -58,7 +68,7 @@ def running(current: Current, limits: Limits | None = None, token: str = "") -> 
         port = listener.getsockname()[1]
         settings = Settings(HOST, port, token, limits=limits or Limits())
         app = create_app(current, settings)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+        server = _Server(uvicorn.Config(app, log_level="error", ws="none"))
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         end = time.monotonic() + 30

@@ -13,7 +13,6 @@ import pytest
 from tests.apps.serve.conftest import asking
 from unseen import ESZSL, JLSE, ClassTable, GaussianMatch, ZeroShotDataset
 from unseen.apps.serve.attributes import described_attributes
-from unseen.apps.serve.gallery import Gallery
 from unseen.apps.serve.served import Current, Served
 from unseen.datasets.embedded import seven_segments
 from unseen.estimators import GFZSL
@@ -205,7 +204,7 @@ def test_model_and_classes(client: httpx.Client, shapes: ZeroShotDataset):
 @pytest.mark.parametrize("kind", [JLSE, ESZSL, GFZSL])
 def test_other_methods(kind: Any, shapes: ZeroShotDataset, serve: Any):
     X, y = shapes.training_set()
-    model = kind().fit(X, y, shapes.classes)
+    model = kind().fit(X[::4], y[::4], shapes.classes)
     with asking(serve(model)) as client:
         found = posted(client, "/v1/rank", name="red plain star", k=9, against="all")
         assert found["rows"] == model.rank("red plain star", shapes.X, 9, "all").rows.tolist()
@@ -228,13 +227,6 @@ def test_a_calibrated_model_gives_its_probabilities(shapes: ZeroShotDataset, ser
     with asking(serve(model)) as client:
         found = posted(client, "/v1/predict", rows=rows.tolist(), candidates="all", k=60)
     assert found["probabilities"] == np.sort(model.predict_proba(rows, "all"))[:, ::-1].tolist()
-
-
-def test_a_gallery_ranks_as_the_model_does_whatever_the_blocks(shapes: ZeroShotDataset):
-    model = GaussianMatch().fit(*shapes.training_set(), shapes.classes)
-    X = np.tile(shapes.X, (30, 1))  # more than one block of rows
-    gallery = Gallery(model, X)
-    assert np.array_equal(gallery.similarities(model, "all"), model.similarities(X, "all"))
 
 
 def test_huge_values_are_refused_and_never_an_answer(shapes: ZeroShotDataset):

@@ -20,7 +20,7 @@ from tests.apps.serve.conftest import asking
 from tests.apps.serve.test_answers import npy
 from unseen import ESZSL, GaussianMatch, InputError, ZeroShotDataset
 from unseen.apps.serve.pictures import Thumbnails
-from unseen.apps.serve.run import address, from_file, gallery_of, listening
+from unseen.apps.serve.run import Given, address, from_file, gallery_of, listening
 from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Settings
 
@@ -136,7 +136,9 @@ def test_other_kinds_of_bodies(client: httpx.Client):
     refused(client.post("/v1/rank", content=b"1", headers=NPY), 415)
     refused(client.put("/v1/rank"), 405)
     refused(client.get("/v1/rank"), 405)
-    refused(client.post("/v1/rank", json={"sentence": "a red star"}), 400, "text encoder")
+    refused(
+        client.post("/v1/rank", json={"sentence": "a red star"}), 400, "no sentences", "numbers"
+    )
 
 
 # -- pictures ----------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ def test_thumbnails_of_files(tmp_path: Path, model: GaussianMatch, shapes: ZeroS
     (folder / "4.png").write_bytes(huge_png(50_000, 50_000))
     names = ["0.png", "1.png", "2.png", "3.png", "4.png", "missing.png", "../secret.png"]
     paths = [str(folder / name) for name in names]
-    data = GalleryData(shapes.X[:7], None, Thumbnails(paths=paths, folder=folder))
+    data = GalleryData(shapes.X[:7], None, Thumbnails(paths=paths, folders=[folder]))
     with asking(Current(Served(model, "files", data))) as client:
         answers = [client.get(f"/v1/gallery/{k}/thumb") for k in range(7)]
         assert [a.status_code for a in answers] == [200] + [404] * 6
@@ -305,7 +307,7 @@ def test_a_port_that_is_taken():
 def test_reload(tmp_path: Path, model: GaussianMatch, shapes: ZeroShotDataset):
     path = tmp_path / "shapes.unseen"
     model.save(path)
-    current = from_file(path, "shapes", "unseen", Settings())
+    current = from_file(Given(path, "shapes", "unseen"), Settings())
     right = {"Authorization": f"Bearer {TOKEN}"}
     with asking(current, token=TOKEN) as client:
         client.headers.update(right)
@@ -339,10 +341,12 @@ def test_reload_without_a_token_or_a_file(client: httpx.Client, serve: Any):
 
 def test_galleries(shapes: ZeroShotDataset, tmp_path: Path):
     with pytest.raises(InputError, match="'all' or 'unseen'"):
-        gallery_of(shapes, "some", None, Settings())
-    found = gallery_of(shapes, "unseen", None, Settings())
+        gallery_of(shapes, "some", [], Settings())
+    found = gallery_of(shapes, "unseen", [], Settings())
     assert set(found.labels.tolist() if found.labels is not None else []) == set(shapes.unseen)
     paths = np.array([f"{tmp_path}/{k}.png" for k in range(len(shapes.X))])
-    named = gallery_of(replace(shapes, images=None, image_paths=paths), "all", tmp_path, Settings())
+    named = gallery_of(
+        replace(shapes, images=None, image_paths=paths), "all", [tmp_path], Settings()
+    )
     assert named.thumbnails is not None
     assert named.thumbnails.get(0) is None

@@ -131,6 +131,19 @@ def test_the_queue_is_full_and_who_leaves_frees_a_place(serve: Any, gate: thread
             assert eventually(lambda: computing(client) == 0)
 
 
+def test_a_client_that_leaves_while_its_answer_is_computed(serve: Any, gate: threading.Event):
+    with running(serve(), Limits(threads=1, waiting=0)) as port:
+        base = f"http://{HOST}:{port}"
+        with httpx.Client(base_url=base, trust_env=False, timeout=30) as client:
+            leaving = socket.create_connection((HOST, port))
+            leaving.sendall(head(f"Content-Length: {len(BODY)}") + BODY)
+            assert eventually(lambda: computing(client) == 1)
+            leaving.close()
+            gate.set()  # what has begun is finished, and nobody gets it
+            assert eventually(lambda: computing(client) == 0)
+            assert client.post("/v1/predict", json={"gallery": [0]}).status_code == 200
+
+
 def test_a_stop_finishes_what_is_under_way(serve: Any, gate: threading.Event):
     with ThreadPoolExecutor(1) as pool:
         with running(serve()) as port, httpx.Client(trust_env=False) as client:

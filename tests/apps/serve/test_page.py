@@ -15,6 +15,7 @@ from PIL import Image
 from tests.apps.serve.conftest import HOST, running
 from unseen import ClassTable, GaussianMatch, ZeroShotDataset, load_digits_zero_shot, make_zero_shot
 from unseen.apps.serve.demo import demo
+from unseen.apps.serve.encoders import Encoders, sentences_of
 from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Settings
 
@@ -91,9 +92,10 @@ def test_describe(page: Any, port: int, model: GaussianMatch, shapes: ZeroShotDa
         slide(page, words.index(word), value)
         vector[words.index(word)] = value
     assert shown(page) == expected()
-    assert "blue plain star" in page.inner_text("#nearest")
-    assert "this description" in page.inner_text("#rivals")
+    playwright.expect(page.locator("#nearest")).to_contain_text("blue plain star")
+    playwright.expect(page.locator("#rivals")).to_contain_text("this description")
     state = page.url
+    assert "set=" in state
     page.reload()
     page.wait_for_selector("#described .cell")
     assert page.url == state
@@ -169,10 +171,74 @@ def test_a_picture_is_dropped(page: Any, port: int, shapes: ZeroShotDataset, tmp
         document.querySelector(drop).dispatchEvent(
             new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
     }"""
-    with page.expect_response("**/v1/predict/pictures") as answer:
+    with page.expect_response("**/v1/predict/pictures*") as answer:
         page.evaluate(script, ["#drop", list(path.read_bytes())])
     assert answer.value.status == 200
     playwright.expect(page.locator("#recognised-title")).to_contain_text("star.png")
+    assert (
+        page.eval_on_selector("#picture-shown", "x => x.decode().then(() => x.naturalWidth)") == 320
+    )
+    with page.expect_response("**/v1/predict"):  # encoded once, asked about again
+        page.select_option("#candidates", "all")
+    playwright.expect(page.locator("#bars .name").first).to_contain_text("red")
+    with page.expect_response("**/v1/explain") as answer:
+        page.locator("#bars button").first.click()
+    assert answer.value.status == 200
+    page.wait_for_selector("#reasons table")
+
+
+@pytest.mark.parametrize("pane", ["recognise", "retrieve", "describe"])
+def test_long_names_fit_a_phone(browser: Any, shapes: ZeroShotDataset, pane: str):
+    words = {
+        name: f"{name.replace(' ', '_')}_of_the_far_north_west" for name in np.unique(shapes.y)
+    }
+    names = [words[name] for name in shapes.classes.names.tolist()]
+    y = np.array([words[name] for name in shapes.y])
+    table = ClassTable(names, shapes.classes.vectors, shapes.classes.attributes)
+    seen = np.isin(shapes.y, shapes.unseen, invert=True)
+    model = GaussianMatch().fit(shapes.X[seen], y[seen], table)
+    with running(Current(Served(model, "long", GalleryData(shapes.X, y)))) as port:
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        opened(page, port, f"pane={pane}")
+        page.wait_for_timeout(500)
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        page.close()
+    assert wide <= 0
+
+
+def test_no_pictures_without_an_encoder(browser: Any, model: GaussianMatch):
+    with running(Current(Served(model, "plain"))) as port:
+        page = browser.new_page()
+        opened(page, port)
+        assert "names no encoder" in page.inner_text("#drop-says")
+        assert not page.is_visible("#picture")
+        page.close()
+
+
+def test_a_sentence_sets_the_sliders(browser: Any, shapes: ZeroShotDataset, gallery: GalleryData):
+    table = ClassTable.of({name: f"a {name} on paper" for name in shapes.classes.names.tolist()})
+    model = GaussianMatch().fit(*shapes.training_set(), table)
+    encoders = Encoders(sentence=sentences_of(model)[0])
+    with running(Current(Served(model, "said", gallery, encoders))) as port:
+        page = browser.new_page()
+        opened(page, port, "pane=describe")
+        page.wait_for_selector("#described .cell")
+        page.fill("#sentence", "a blue plain star")
+        with page.expect_response("**/v1/rank"):
+            page.keyboard.press("Enter")
+        playwright.expect(page.locator("#nearest")).to_contain_text("blue plain star")
+        said = table.encode({"described": "a blue plain star"})
+        expected = model.reveal(said).rank("described", shapes.X, 24).rows.tolist()
+        assert shown(page) == expected
+        slide(page, list(table.attributes or ()).index("red"), 0.4)
+        page.wait_for_timeout(400)
+        moved, state = shown(page), page.url
+        assert moved != expected
+        page.reload()
+        page.wait_for_timeout(800)
+        assert page.url == state
+        assert shown(page) == moved
+        page.close()
 
 
 def test_the_keyboard_is_enough(page: Any, port: int):

@@ -30,7 +30,10 @@ def tried(serve: Any, examples: int) -> int:
         schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     sent = 0
     for result in schema.get_all_operations():
+        takes = bool(result.ok().body) or "{" in result.ok().path
         for mode in schemathesis.GenerationMode:
+            if mode is schemathesis.GenerationMode.NEGATIVE and not takes:
+                continue
 
             @settings(
                 max_examples=examples,
@@ -47,13 +50,13 @@ def tried(serve: Any, examples: int) -> int:
                     answer = case.call()
                     case.validate_response(answer, checks=checks)
 
-            with suppress(Unsatisfiable):  # what takes nothing cannot be given something wrong
+            with suppress(Unsatisfiable):  # some cannot be given anything wrong
                 check()
     return sent
 
 
 def test_every_endpoint(serve: Any):
-    assert tried(serve, 3) > 50
+    assert tried(serve, 2) > 30
 
 
 @pytest.mark.slow

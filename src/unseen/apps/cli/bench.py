@@ -18,7 +18,6 @@ from unseen.apps.cli import options, paths
 from unseen.apps.cli.measuring import check_failed, log_of, run_jobs, show_results
 from unseen.apps.cli.models import parameters
 from unseen.apps.cli.output import note, progress, say, show, show_json
-from unseen.apps.cli.pictures import check_encoder
 from unseen.apps.cli.suite import bench_suite, check_options
 from unseen.apps.report.measure import labels_of, measure
 from unseen.apps.report.model_page import SECTIONS, write_model_report
@@ -26,6 +25,7 @@ from unseen.apps.report.publish import publish
 from unseen.apps.report.results import results_table
 from unseen.datasets import CATALOGUE, ZeroShotDataset
 from unseen.datasets.catalogue import entries, has_features
+from unseen.datasets.encoder_file import check_encoder
 from unseen.datasets.folder import missing_pictures
 from unseen.distributed.cluster import on_cluster
 from unseen.errors import InputError, listed, require

@@ -16,11 +16,11 @@ from unseen.apps.cli import options, paths
 from unseen.apps.cli.compare import AutoBudget, MethodOrAuto, check_auto, recommended
 from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.cli.paths import open_data
-from unseen.apps.cli.pictures import check_encoder
 from unseen.apps.report.page import percent
 from unseen.apps.report.results import class_table, results_table
 from unseen.classes.splits import n_held_out
 from unseen.datasets import ZeroShotDataset
+from unseen.datasets.encoder_file import check_encoder
 from unseen.distributed.cluster import on_cluster
 from unseen.errors import InputError, counted
 from unseen.estimators import DEFAULT_METHOD, ZeroShotClassifier, method

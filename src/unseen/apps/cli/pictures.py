@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -12,12 +12,11 @@ import typer
 from unseen.apps.cli.output import note, working
 from unseen.classes import ClassTable
 from unseen.datasets import class_words
-from unseen.datasets.encoder_file import ENCODER, check_same, read_encoder
+from unseen.datasets.encoder_file import encoders_of, image_encoder
 from unseen.datasets.layouts import find_layout
 from unseen.datasets.picture_folder import Listing, list_pictures
 from unseen.datasets.row_files import PICTURE_SUFFIXES, Rows, holds_pictures
 from unseen.encoders.cache import cache_folder
-from unseen.encoders.images import ImageEncoder
 from unseen.encoders.pictures import PictureError
 from unseen.errors import InputError, counted
 from unseen.estimators import ZeroShotClassifier
@@ -40,15 +39,12 @@ def is_pictures(path: str) -> bool:
 
 def picture_rows(model: ZeroShotClassifier, model_file: Path, path: str, images: str) -> Rows:
     """The rows of pictures, made by the encoder that the model was trained with."""
-    known = _encoder_of(model).get("images")
-    if not known:
+    encoder = image_encoder(model, model_file, images, cache=cache_folder())
+    if encoder is None:
         raise InputError(
             f"{model_file} was not trained on pictures of 'unseen embed', so it does not know how "
             f"to make rows of {path}: give it a feature file"
         )
-    # A model file may come from a stranger: what it names is never fetched.
-    encoder = ImageEncoder(images or known["name"], cache=cache_folder(), offline=True)
-    check_same(encoder.identity, known, model_file)
     listing = Listing([""], {}) if os.path.isfile(path) else list_pictures(path)
     names, vectors = [], []
     with working(f"encoding {counted(len(listing.names), 'picture')}"):
@@ -61,11 +57,6 @@ def picture_rows(model: ZeroShotClassifier, model_file: Path, path: str, images:
                 vectors.append(found)
     _tell_skipped(listing.skipped, path, bool(names))
     return Rows(np.array(vectors), _labels(names, path, model), np.array(names))
-
-
-def _encoder_of(model: ZeroShotClassifier) -> dict[str, Any]:
-    found = model.training_data_.get("encoder")
-    return found if isinstance(found, dict) else {}
 
 
 def _tell_skipped(skipped: dict[str, str], path: str, some: bool) -> None:
@@ -85,22 +76,9 @@ def _labels(names: list[str], path: str, model: ZeroShotClassifier) -> np.ndarra
     return np.array(labels) if any(labels) else None
 
 
-def check_encoder(model: ZeroShotClassifier, data: str, model_file: Path) -> None:
-    """An error if the rows of a data set were made by another encoder than the model's."""
-    known, beside = _encoder_of(model).get("images"), Path(data) / ENCODER
-    if not known or not os.path.isfile(beside):
-        return
-    found = read_encoder(beside)["images"]
-    if found["sha256"] != known.get("sha256"):
-        raise InputError(
-            f"{data} was embedded by {found['name']!r}, and {model_file} was trained with "
-            f"{known.get('name')!r}: their weights or settings have different hashes"
-        )
-
-
 def new_classes(model: ZeroShotClassifier, path: Path) -> ClassTable:
     """Further classes; their text is encoded as that of the classes in training was."""
-    text = _encoder_of(model).get("text")
+    text = encoders_of(model).get("text")
     if not text or text["name"] == class_words.TFIDF or path.suffix not in (".csv", ".tsv"):
         return ClassTable.read(path, like=model.class_table_)
     words = class_words.read_words(path)

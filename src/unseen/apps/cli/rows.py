@@ -15,14 +15,9 @@ import typer
 from unseen.apps.cli import paths
 from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, say, show, show_json, working
-from unseen.apps.cli.pictures import (
-    Images,
-    check_encoder,
-    is_pictures,
-    new_classes,
-    picture_rows,
-)
+from unseen.apps.cli.pictures import Images, is_pictures, new_classes, picture_rows
 from unseen.datasets import is_store, open_dataset, open_rows
+from unseen.datasets.encoder_file import check_encoder
 from unseen.datasets.row_files import Rows, read_rows
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.apps.cli.options import Model
-from unseen.apps.cli.output import working
+from unseen.apps.cli.options import Model, Pictures
+from unseen.apps.cli.output import note, working
+from unseen.apps.cli.pictures import Images
 from unseen.errors import require
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def serve(
     gallery: Annotated[
         str, typer.Option(help="Which rows of it: all, or those of unseen classes ('unseen').")
     ] = "all",
+    pictures: Pictures = None,
+    images: Images = "",
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Token = "",
@@ -50,12 +53,16 @@ def serve(
     Example: unseen serve birds.unseen --data birds
     """
     require("fastapi", "serve", "the service")
-    from unseen.apps.serve.run import from_file
+    from unseen.apps.serve.run import Given, from_file
     from unseen.apps.serve.settings import Settings
 
     settings = Settings(host, port, token, tuple(name or ()))
+    notes: list[str] = []
     with working(f"loading {model_file}"):
-        current = from_file(model_file, data, gallery, settings)
+        given = Given(model_file, data, gallery, pictures, images)
+        current = from_file(given, settings, notes.append)
+    for text in notes:
+        note(text)
     start(current, settings)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from unseen.apps.report import page
 from unseen.apps.report.publish import write
-from unseen.encoders.pictures import PictureError, quiet, read_picture
+from unseen.encoders.pictures import PictureError, quiet, small_picture
 from unseen.errors import counted
 from unseen.files.limits import is_below
 from unseen.support.text import visible
@@ -102,10 +102,9 @@ def _link(path: str, place: str | os.PathLike[str]) -> str:
 
 def _picture(path: str) -> str:
     try:
-        small = read_picture(path)
+        small = small_picture(path, _SIDE)
     except PictureError as error:
         return _lacking(f"No picture: {error}")
-    small.thumbnail((_SIDE, _SIDE))
     content = io.BytesIO()
     small.save(content, "JPEG", quality=85)
     data = base64.b64encode(content.getvalue()).decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -14,14 +13,10 @@ import numpy as np
 from unseen.apps.plots.canvas import DARK, LIGHT, Look, encoded
 from unseen.apps.report import page
 from unseen.datasets import ZeroShotDataset
-from unseen.errors import require
-from unseen.files.limits import is_regular
+from unseen.encoders.pictures import PictureError, quiet, small_picture
 from unseen.files.writing import writing
 
 _SIDE = 128
-# What Pillow may open: formats of photographs, whose decoders are in wide use.
-_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
-_MOST_PIXELS = 50_000_000
 
 
 class Shown(NamedTuple):
@@ -81,21 +76,9 @@ def row_picture(data: ZeroShotDataset, row: int) -> np.ndarray | None:
 
 @lru_cache(maxsize=1000)
 def _small(path: str) -> np.ndarray | None:
-    """A picture file, made small; None if it cannot be read, as a report is worth having without.
-
-    Whoever made the file may be a stranger: a pipe would never end, and a decoder may raise
-    anything.
-    """
-    pictures = require("PIL.Image", "report", "showing pictures")
-    if not is_regular(path):
-        return None
+    """A picture file, made small; None if it cannot be read: a report is worth having without."""
     try:
-        with warnings.catch_warnings(action="ignore"), pictures.open(path, "r", _FORMATS) as file:
-            if not 0 < file.width * file.height <= _MOST_PIXELS:
-                return None
-            file.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-            picture = file.convert("RGB")
-            picture.thumbnail((_SIDE, _SIDE))
-            return np.asarray(picture)
-    except Exception:
+        with quiet():
+            return np.asarray(small_picture(path, _SIDE))
+    except PictureError:
         return None

@@ -65,7 +65,7 @@ def _endpoints(context: Context) -> FastAPI:
         redirect_slashes=False,
         lifespan=living,
     )
-    for make in (probes, rows, gallery, pictures, inference):
+    for make in (rows, probes, gallery, pictures, inference):  # what is asked most comes first
         app.include_router(make(context))
 
     @app.get("/", include_in_schema=False)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from unseen.apps.serve.bodies import as_rows, checked_rows
-from unseen.apps.serve.gallery import checked_similarities
+from unseen.apps.serve.encoders import DESCRIBED
 from unseen.apps.serve.schemas import ExplainBody, PairsBody, RankBody
+from unseen.apps.serve.scores import checked_similarities
 from unseen.apps.serve.served import Served, new_classes
 from unseen.classes import ClassTable
 from unseen.errors import InputError, nearest
@@ -17,8 +18,6 @@ from unseen.inference.relative import probabilities
 
 _K_CANDIDATES = 5
 _K_ROWS = 24
-# The name of a class that is known by a description alone.
-DESCRIBED = "described"
 
 
 def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -> dict[str, Any]:
@@ -44,19 +43,19 @@ def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -
 
 def ranked(served: Served, body: RankBody) -> dict[str, Any]:
     """`model.rank` of a class or of a description, on the gallery."""
-    data, model = served.needs_gallery(), served.model
-    assert served.gallery is not None
-    wanted = _wanted(served, body)
+    data, wanted = served.needs_gallery(), _wanted(served, body)
     k = min(_K_ROWS, served.gallery.n_rows) if body.k is None else body.k
     against = None
     if body.against is not None:
         against = served.candidates(body.against, body.classes)
-    found = served.gallery.rank(model, wanted, k, against)
-    finite(found.scores[:, None], "description")
-    rows = found.rows.tolist()
+    best = served.gallery.rank(wanted, k, against)
+    finite(best.scores[:, None], "description")
+    rows = best.rows.tolist()
     rivals = _rivals(served, wanted, np.asarray(data.X[rows]), body) if body.rivals else []
-    scores = found.scores.tolist()
-    return {"rows": rows, "scores": scores, **data.shown(rows), "rivals": rivals}
+    scores = best.scores.tolist()
+    said = None if body.sentence is None else wanted.vectors[0].tolist()
+    found = {"rows": rows, "scores": scores, **data.shown(rows)}
+    return found | {"rivals": rivals, "vector": said}
 
 
 def _wanted(served: Served, body: RankBody) -> ClassTable:

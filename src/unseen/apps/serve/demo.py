@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from unseen.apps.serve.run import from_model, gallery_of
-from unseen.apps.serve.served import Current
+from unseen.apps.serve.encoders import Encoders
+from unseen.apps.serve.run import gallery_of
+from unseen.apps.serve.served import Current, Served
 from unseen.apps.serve.settings import Settings
 from unseen.classes import ClassTable
 from unseen.datasets import ZeroShotDataset, load_digits_zero_shot, make_shapes
 from unseen.datasets.shapes import FILLINGS, INKS, SHAPES, picture_features
-from unseen.errors import InputError
+from unseen.encoders.pictures import read_picture
+from unseen.errors import InputError, naming
 from unseen.estimators import method
 from unseen.support.work import tell
 
@@ -26,8 +26,9 @@ def demo(name: str, settings: Settings) -> Current:
     tell("drawing pictures and training" if name == "shapes" else "training")
     data = make_shapes() if name == "shapes" else load_digits_zero_shot()
     model = method("gaussian-match")().fit(*data.training_set(), _grouped(data))
-    encoder = shape_rows if name == "shapes" else None
-    return from_model(model, gallery_of(data, "all", None, settings), name, encoder, settings)
+    encoders = Encoders(shape_rows, "") if name == "shapes" else Encoders()
+    gallery = gallery_of(data, "all", [], settings)
+    return Current(Served(model, name, gallery, encoders, settings.limits))
 
 
 def _grouped(data: ZeroShotDataset) -> ClassTable:
@@ -39,7 +40,10 @@ def _grouped(data: ZeroShotDataset) -> ClassTable:
     return ClassTable(table.names, table.vectors, names)
 
 
-def shape_rows(pictures: list[Any]) -> np.ndarray:
+def shape_rows(contents: list[bytes]) -> np.ndarray:
     """Rows of any pictures, as those of the drawn shapes are made."""
-    small = [np.asarray(picture.resize((_SIDE, _SIDE))) for picture in pictures]
+    small = []
+    for number, content in enumerate(contents):
+        with naming(f"picture {number}"):
+            small.append(np.asarray(read_picture(content).resize((_SIDE, _SIDE))))
     return picture_features(np.stack(small).astype(np.float32) / 255)

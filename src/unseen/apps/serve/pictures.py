@@ -1,46 +1,20 @@
-"""Pictures that strangers send and thumbnails that a browser gets; sizes are looked at first."""
+"""Thumbnails of rows, which a browser gets by number."""
 
 from __future__ import annotations
 
 import io
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from unseen.errors import InputError
+from unseen.encoders.pictures import PictureError, small_picture
 
-# Formats that Pillow reads itself; others run programs or serve no photograph.
-_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP")
 _SIDE = 192
 _KEPT = 4096
-
-# Pictures (of Pillow, RGB) to rows.
-Encoder = Callable[[list[Any]], np.ndarray]
-
-
-def read_picture(content: bytes | Path, most_pixels: int) -> Image.Image:
-    """A picture as RGB; its size is known before it is decoded."""
-    source = io.BytesIO(content) if isinstance(content, bytes) else content
-    try:
-        picture = Image.open(source, formats=_FORMATS)
-        width, height = picture.size
-        if width * height > most_pixels:
-            raise Image.DecompressionBombError
-        with picture:
-            return picture.convert("RGB")
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise InputError(
-            f"the picture has more than {most_pixels:,} pixels; make it smaller"
-        ) from None
-    except Exception:  # whatever a decoder raises for a stranger's bytes
-        raise InputError(
-            "the file is not a picture that can be read: JPEG, PNG, GIF, BMP or WebP is needed"
-        ) from None
 
 
 class Thumbnails:
@@ -50,11 +24,11 @@ class Thumbnails:
         self,
         images: np.ndarray | None = None,
         paths: Sequence[str] | None = None,
-        folder: Path | None = None,
+        folders: Sequence[Path] = (),
         most_pixels: int = 40_000_000,
     ) -> None:
         self.images, self.paths, self.most = images, paths, most_pixels
-        self.folder = None if folder is None else folder.resolve()
+        self.folders = [folder.resolve() for folder in folders]
         self._kept: OrderedDict[int, tuple[str, bytes]] = OrderedDict()
         self._lock = Lock()
         # All grey pictures have one scale.
@@ -89,17 +63,16 @@ class Thumbnails:
         return "image/png", _saved(Image.fromarray(pixels), "PNG")
 
     def _from_file(self, row: int) -> tuple[str, bytes] | None:
-        """Of a file inside the folder of the data; one that a link leads out of it is not read."""
-        if self.paths is None or self.folder is None or not self.paths[row]:
+        """Of a file inside the folders; one that a link leads out of them is not read."""
+        if self.paths is None or not self.paths[row]:
             return None
         try:
             path = Path(self.paths[row]).resolve()
-            if not path.is_relative_to(self.folder) or not path.is_file():
+            if not any(map(path.is_relative_to, self.folders)):
                 return None
-            picture = read_picture(path, self.most)
-        except (OSError, InputError):
+            picture = small_picture(path, _SIDE, self.most)
+        except (OSError, PictureError):
             return None
-        picture.thumbnail((_SIDE, _SIDE))
         return "image/jpeg", _saved(picture, "JPEG")
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unseen.apps.serve.app import create_app
-from unseen.apps.serve.pictures import Encoder, Thumbnails
+from unseen.apps.serve.encoders import NO_PICTURES, encoders_for
+from unseen.apps.serve.pictures import Thumbnails
 from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Settings
 from unseen.datasets import ZeroShotDataset, data_folder, open_dataset
+from unseen.datasets.encoder_file import check_encoder
+from unseen.datasets.folder import missing_pictures
+from unseen.encoders.pictures import quiet
 from unseen.errors import InputError
 from unseen.estimators import load
 from unseen.support.work import one_blas_thread
@@ -24,30 +28,67 @@ _CONNECTIONS = 1000
 _TURN = 5e-4
 
 
-def from_file(path: Path, data: str, which: str, settings: Settings) -> Current:
-    """The model of a file with a gallery; a reload reads the file again, and keeps the gallery."""
+@dataclass(frozen=True)
+class Given:
+    """What to serve, as a person gives it.
+
+    data, which : the data set whose rows are the gallery, and which of them: "all" or "unseen".
+    pictures : a further folder whose pictures may be shown; others are read from that of the data.
+    images : where the encoder of pictures is, if it is not under the name that it had in training.
+    """
+
+    model_file: Path
+    data: str = ""
+    which: str = "all"
+    pictures: Path | None = None
+    images: str = ""
+
+
+def from_file(
+    given: Given, settings: Settings, note: Callable[[str], None] = lambda text: None
+) -> Current:
+    """The model of a file with a gallery; a reload reads the file again, and keeps the gallery.
+
+    `note` is told what is odd.
+    """
+    path = given.model_file
     first = load(path)
-    gallery = None
-    if data:
-        columns = vars(first).get("feature_names_in_")
-        names = None if columns is None else tuple(map(str, columns))
-        dataset = open_dataset(data).with_columns(names)
-        # A published data set is known by its name, and its pictures lie where all of them do.
-        folder = Path(data) if os.path.exists(data) else data_folder()
-        gallery = gallery_of(dataset, which, folder, settings)
+    gallery = _gallery(given, first, settings, note) if given.data else None
 
     def serve(model: Any) -> Served:
-        return Served(model, path.stem, gallery, limits=settings.limits)
+        encoders = encoders_for(model, path, given.images, settings.limits)
+        return Served(model, path.stem, gallery, encoders, settings.limits)
 
-    return Current(serve(first), lambda: serve(load(path)))
+    served = serve(first)
+    why = served.encoders.why_no_pictures
+    if why and why != NO_PICTURES:
+        note(f"pictures cannot be recognised: {why}")
+    return Current(served, lambda: serve(load(path)))
+
+
+def _gallery(
+    given: Given, model: Any, settings: Settings, note: Callable[[str], None]
+) -> GalleryData:
+    check_encoder(model, given.data, given.model_file)
+    columns = vars(model).get("feature_names_in_")
+    names = None if columns is None else tuple(map(str, columns))
+    is_here = os.path.exists(given.data)
+    own = {"pictures": given.pictures, "like": model.class_table_} if is_here else {}
+    dataset = open_dataset(given.data, **own).with_columns(names)
+    for text in [*dataset.notes[1:], *(missing_pictures(dataset) if is_here else [])]:
+        note(text)
+    # A published data set is known by its name, and its pictures lie where all of them do.
+    folders = [Path(given.data) if is_here else data_folder()]
+    folders += [] if given.pictures is None else [given.pictures]
+    return gallery_of(dataset, given.which, folders, settings)
 
 
 def gallery_of(
-    data: ZeroShotDataset, which: str, folder: Path | None, settings: Settings
+    data: ZeroShotDataset, which: str, folders: Sequence[Path | None], settings: Settings
 ) -> GalleryData:
     """The rows of a data set with what there is to show of them: all, or those of unseen classes.
 
-    Pictures are read from inside its folder alone.
+    Pictures are read from inside `folders` alone.
     """
     if which == "unseen":
         rows = data.unseen_rows
@@ -69,18 +110,11 @@ def gallery_of(
     most = settings.limits.pixels
     if data.images is not None:
         thumbnails = Thumbnails(images=data.images, most_pixels=most)
-    elif data.image_paths is not None and folder is not None and any(data.image_paths):
-        inside = folder if folder.is_dir() else folder.parent
+    elif data.image_paths is not None and any(data.image_paths):
+        inside = [path if path.is_dir() else path.parent for path in folders if path is not None]
         paths = data.image_paths.tolist()
-        thumbnails = Thumbnails(paths=paths, folder=inside, most_pixels=most)
+        thumbnails = Thumbnails(paths=paths, folders=inside, most_pixels=most)
     return GalleryData(data.X, data.y, thumbnails, data.name)
-
-
-def from_model(
-    model: Any, data: GalleryData, name: str, encoder: Encoder | None, settings: Settings
-) -> Current:
-    """A model that was made just now."""
-    return Current(Served(model, name, data, encoder, settings.limits))
 
 
 def address(settings: Settings) -> str:
@@ -111,7 +145,7 @@ def run(current: Current, settings: Settings, started: Callable[[], None] = lamb
         # Threads that compute let the one that answers go on after this time, not after 5 ms.
         sys.setswitchinterval(_TURN)
         # Two requests computed at a time have a thread each.
-        with one_blas_thread():
+        with one_blas_thread(), quiet():
             uvicorn.Server(config).run([listener])
 
 

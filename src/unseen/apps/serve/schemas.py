@@ -132,6 +132,12 @@ class Predicted(BaseModel):
     pictures: list[bool] | None = Field(description="Which rows of the gallery have a thumbnail.")
 
 
+class PicturesPredicted(Predicted):
+    """The best candidates of each picture, and the rows that its encoder made of them."""
+
+    rows: list[list[FiniteFloat]]
+
+
 class Rival(BaseModel):
     """A class that would have some of the rows returned, and how many."""
 
@@ -148,6 +154,7 @@ class Ranked(BaseModel):
     labels: list[Name] | None
     pictures: list[bool] | None
     rivals: list[Rival]
+    vector: list[FiniteFloat] | None = Field(description="What a sentence was encoded as.")
 
 
 class Explained(BaseModel):

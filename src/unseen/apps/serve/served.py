@@ -14,13 +14,14 @@ import numpy as np
 from unseen import __version__
 from unseen.apps.serve.answers import encoded
 from unseen.apps.serve.attributes import described_attributes
-from unseen.apps.serve.bodies import as_floats
-from unseen.apps.serve.gallery import Gallery
-from unseen.apps.serve.pictures import Encoder, Thumbnails
+from unseen.apps.serve.bodies import as_floats, checked_rows
+from unseen.apps.serve.encoders import Encoders
+from unseen.apps.serve.pictures import Thumbnails
 from unseen.apps.serve.settings import Limits
 from unseen.classes import ClassTable
-from unseen.errors import InputError, listed
-from unseen.estimators import METHODS, ZeroShotClassifier
+from unseen.encoders.pictures import check_picture
+from unseen.errors import InputError, listed, naming
+from unseen.estimators import METHODS, GalleryIndex, ZeroShotClassifier, index
 from unseen.support.registry import word_of
 
 
@@ -52,13 +53,14 @@ class Served:
         model: ZeroShotClassifier,
         name: str,
         data: GalleryData | None = None,
-        encoder: Encoder | None = None,
+        encoders: Encoders | None = None,
         limits: Limits | None = None,
     ) -> None:
         model = copy.copy(model)
         names = vars(model).pop("feature_names_in_", None)
         self.columns = None if names is None else tuple(map(str, names))
-        self._model, self.name, self.data, self.encoder = model, name, data, encoder
+        self._model, self.name, self.data = model, name, data
+        self.encoders = encoders or Encoders()
         self.limits = limits or Limits()
         self._own = threading.local()
         if data is not None and data.X.shape[1] != model.n_features_in_:
@@ -66,7 +68,8 @@ class Served:
                 f"the gallery has {data.X.shape[1]} feature columns, the model was trained on "
                 f"{model.n_features_in_}"
             )
-        self.gallery = None if data is None else Gallery(model, data.X)
+        # Searched exactly: answers are those of the model.
+        self._index = None if data is None else index(model, data.X, approximate=False)
         # The usual candidates are embedded before anyone asks; pairs without names have none.
         with np.errstate(all="ignore"), suppress(InputError):
             model.similarities(np.zeros((1, model.n_features_in_)))
@@ -79,6 +82,16 @@ class Served:
         if not hasattr(self._own, "model"):
             self._own.model = _own_copy(self._model)
         return self._own.model
+
+    @property
+    def gallery(self) -> GalleryIndex:
+        """The rows of the gallery, embedded, for the thread that asks."""
+        self.needs_gallery()
+        assert self._index is not None
+        if not hasattr(self._own, "gallery"):
+            made = self._own.gallery = copy.copy(self._index)
+            made.model = self.model
+        return self._own.gallery
 
     @property
     def width(self) -> int:
@@ -123,18 +136,18 @@ class Served:
 
     def sentence(self, text: str) -> ClassTable:
         """What the text encoder of the class table makes of a sentence."""
-        if not self._takes_sentences:
-            raise InputError(
-                "this model names no text encoder: its classes are described by numbers, so give "
-                "'vector' or 'attributes'"
-            )
-        return self._model.class_table_.encode({"described": text})
+        if self.encoders.sentence is None:
+            raise InputError(f"this model takes no sentences: {self.encoders.why_no_sentences}")
+        return self.encoders.sentence(text)
 
-    @property
-    def _takes_sentences(self) -> bool:
-        """Whether classes are described by one column of text and no numbers."""
-        recipe = self._model.class_table_.recipe
-        return recipe is not None and recipe.numbers is None and len(recipe.text_columns) == 1
+    def picture_rows(self, contents: list[bytes]) -> np.ndarray:
+        """Rows of the contents of picture files."""
+        if self.encoders.pictures is None:
+            raise InputError(f"no pictures can be recognised here: {self.encoders.why_no_pictures}")
+        for number, content in enumerate(contents):
+            with naming(f"picture {number}"):
+                check_picture(content, self.limits.pixels)
+        return checked_rows(self.encoders.pictures(contents), self.width, self.limits.rows)
 
     # -- what does not change -------------------------------------------------------------------
 
@@ -160,8 +173,10 @@ class Served:
             "explains": hasattr(model, "explain"),
             "pairs": hasattr(model, "score_pairs"),
             "probabilities": hasattr(model, "predict_proba"),
-            "pictures": self.encoder is not None,
-            "sentences": self._takes_sentences,
+            "pictures": self.encoders.pictures is not None,
+            "why_no_pictures": self.encoders.why_no_pictures,
+            "sentences": self.encoders.sentence is not None,
+            "why_no_sentences": self.encoders.why_no_sentences,
             "gallery": gallery,
             "limits": {
                 name: getattr(self.limits, name)

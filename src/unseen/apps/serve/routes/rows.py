@@ -19,18 +19,18 @@ from unseen.errors import InputError
 # Bytes of JSON that hold a few rows.
 _FEW = 64 * 2**10
 _GROUPS = ("all", "seen", "unseen")
-_QUERY = [
+QUERY = [
     {
         "name": "k",
         "in": "query",
         "schema": {"type": "integer", "minimum": 1, "maximum": 1000},
-        "description": "Candidates to name per row, of .npy and csv.",
+        "description": "Candidates to name per row.",
     },
     {
         "name": "candidates",
         "in": "query",
         "schema": {"type": "array", "items": {"type": "string"}},
-        "description": "all, seen, unseen, or names, of .npy and csv.",
+        "description": "all, seen, unseen, or names.",
     },
 ]
 
@@ -42,7 +42,7 @@ def rows(context: Context) -> APIRouter:
     content = predict_said["openapi_extra"]["requestBody"]["content"]
     content |= {NPY: {"schema": {"type": "string", "format": "binary"}}}
     content |= {CSV: {"schema": {"type": "string"}}}
-    predict_said["openapi_extra"]["parameters"] = _QUERY
+    predict_said["openapi_extra"]["parameters"] = QUERY
 
     @router.post("/predict", **predict_said)
     async def predict(request: Request) -> Response:
@@ -97,6 +97,13 @@ def _predict_file(
 ) -> dict[str, Any]:
     X = read_npy(content) if kind == NPY else read_csv(content, served.columns)
     X = checked_rows(X, served.width, served.limits.rows)
+    return predicted_as_asked(served, X, k, candidates)
+
+
+def predicted_as_asked(
+    served: Served, X: np.ndarray, k: str | None, candidates: list[str]
+) -> dict[str, Any]:
+    """The answer to a request whose `k` and `candidates` stand in its query."""
     if k is not None and not (k.isascii() and k.isdecimal() and 1 <= int(k[:9]) <= served.limits.k):
         raise InputError(f"k must be a whole number from 1 to {served.limits.k:,}")
     chosen: Any = candidates or None
@@ -104,9 +111,8 @@ def _predict_file(
         chosen = candidates[0]
     elif candidates:
         chosen = [_known(served, name) for name in candidates]
-    return compute.predicted(
-        served, X, None if k is None else int(k), served.candidates(chosen, None)
-    )
+    table = served.candidates(chosen, None)
+    return compute.predicted(served, X, None if k is None else int(k), table)
 
 
 def _known(served: Served, text: str) -> Any:

@@ -16,17 +16,33 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     : one.low > 0 || one.high < 0 ? one.low : 0));
   const sliders = makeSliders(attributes, at("sliders"), changed);
 
+  const k = facts.gallery ? Math.min(24, facts.gallery.rows) : 0;
+
   const ask = newest(async (wanted) => {
     const began = performance.now();
-    const found = await post("/v1/rank", {
-      ...wanted, k: Math.min(24, facts.gallery.rows), rivals: 8, ...kept.asClasses() });
+    const found = await post("/v1/rank", { ...wanted, k });
+    if (found.vector) sliders.start(found.vector, new Map());
     fillGrid(at("described"), found, { pick });
-    showRivals(found);
-    showNearest();
     const took = performance.now() - began;
     at("took").textContent = `${facts.gallery.rows.toLocaleString("en")} rows in a new order in ${took.toFixed(0)} ms`;
     at("took").dataset.milliseconds = took;
+    restLater();
   });
+
+  // The order comes first; the rest waits until the slider rests.
+  const askRivals = newest(async () => showRivals(await post("/v1/rank", {
+    vector: vector(), k, rivals: 8, ...kept.asClasses() })));
+  let resting = 0;
+
+  function restLater() {
+    clearTimeout(resting);
+    resting = setTimeout(() => {
+      state.set({ from: start.value, sentence: at("sentence").value,
+        set: state.writeNumbers(sliders.moved()) });
+      showNearest();
+      askRivals();
+    }, 100);
+  }
 
   function showRivals(found) {
     at("rivals").replaceChildren(...found.rivals.map(({ name, seen, rows }) => {
@@ -57,12 +73,21 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
 
   function begin(name, moved = new Map()) {
     start.value = name;
+    at("sentence").value = "";
     sliders.start(name ? byName.get(name).vector : zeros, moved);
     changed();
   }
 
+  // A sentence sets all sliders; what is moved after that starts from there.
+  async function say(text, moved = new Map()) {
+    at("sentence").value = text;
+    if (!text) return begin(start.value);
+    start.value = "";
+    await ask({ sentence: text });
+    if (moved.size) { sliders.move(moved); changed(); }
+  }
+
   function changed() {
-    state.set({ from: start.value, set: state.writeNumbers(sliders.moved()) });
     if (facts.gallery) ask({ vector: vector() });
   }
 
@@ -70,7 +95,7 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
   at("start-over").onclick = () => begin(start.value);
   at("search").oninput = () => sliders.filter(at("search").value);
   at("with-sentence").hidden = !facts.sentences;
-  at("sentence").onchange = () => at("sentence").value && ask({ sentence: at("sentence").value });
+  at("sentence").onchange = () => say(at("sentence").value.trim());
   at("keep").onsubmit = (event) => {
     event.preventDefault();
     try {
@@ -83,7 +108,9 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
   let isNew = true;
   return {
     show() {
-      if (isNew) begin(from, state.readNumbers(state.value("set")));
+      const moved = isNew && state.readNumbers(state.value("set"));
+      if (isNew && facts.sentences && state.value("sentence")) say(state.value("sentence"), moved);
+      else if (isNew) begin(from, moved);
       else changed();
       isNew = false;
     },

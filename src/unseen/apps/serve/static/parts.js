@@ -19,6 +19,11 @@ export function score(number) {
   return Math.abs(number) >= 1e4 ? number.toExponential(2) : Number(number.toPrecision(4)).toString();
 }
 
+// A name such as red_headed_woodpecker may break after each word.
+export function breakable(name) {
+  return String(name).replace(/[_+.]/g, "$&\u200b");
+}
+
 // Rows of the gallery, best first. Cells are used again, so that pictures do not flicker.
 export function fillGrid(place, found, { wanted = null, pick = () => {} } = {}) {
   const { rows, scores, labels, pictures } = found;
@@ -35,7 +40,7 @@ export function fillGrid(place, found, { wanted = null, pick = () => {} } = {}) 
     mark.hidden = !judged;
     mark.className = `mark ${isRight ? "right" : "wrong"}`;
     mark.textContent = isRight ? "✓" : "✕";
-    text.textContent = `${label || `row ${row}`} ${score(scores[k])}`;
+    text.textContent = `${breakable(label) || `row ${row}`} ${score(scores[k])}`;
     here.dataset.row = row;
     here.setAttribute("aria-label", `place ${k + 1}: row ${row} ${label}, score ${score(scores[k])}`
       + (judged ? (isRight ? ", right" : ", of another class") : ""));
@@ -58,6 +63,8 @@ function show(place, row, hasPicture) {
   } else {
     const picture = element("img", { alt: "", decoding: "async", width: 96, height: 96, src: source });
     picture.onerror = () => picture.replaceWith(noPicture(row));
+    // A few drawn pixels stay squares; a photograph is scaled smoothly.
+    picture.onload = () => picture.classList.toggle("tiny", picture.naturalWidth < 64);
     place.replaceWith(picture);
   }
 }

@@ -1,6 +1,6 @@
 // Recognise: a row, a picture or numbers in, candidates with probabilities and reasons out.
 import { newest, post, showError } from "./api.js";
-import { at, badge, element, score } from "./parts.js";
+import { at, badge, breakable, element, score } from "./parts.js";
 import * as state from "./state.js";
 
 export function makeRecognise({ facts, seen, kept }) {
@@ -10,17 +10,25 @@ export function makeRecognise({ facts, seen, kept }) {
   at("row").max = rows - 1;
   at("numbers").placeholder = `${facts.columns} numbers, separated by commas or spaces`;
   at("drop-says").textContent = facts.pictures ? "Drop a picture here, or choose one"
-    : "This model names no encoder of pictures.";
+    : `Not here: ${facts.why_no_pictures}.`;
   at("picture").hidden = !facts.pictures;
   at("candidates").value = state.value("among", facts.unseen ? "unseen" : "seen");
 
   const ask = newest(async (what) => {
-    const found = what.form ? await post("/v1/predict/pictures", what.form) : await post("/v1/predict", {
+    // A picture is encoded once; its row is asked about as any other.
+    if (what.form) what = { title: what.title, body: await encoded(what) };
+    const found = await post("/v1/predict", {
       ...what.body, candidates: at("candidates").value, ...kept.asClasses() });
     at("recognised-title").textContent = `${what.title}: candidates, best first`;
     fill(found, what);
     if (what.row !== undefined) showRow(what.row, found);
   });
+
+  async function encoded(what) {
+    const body = { rows: (await post("/v1/predict/pictures?k=1", what.form)).rows };
+    if (given === what) given = { title: what.title, body };
+    return body;
+  }
 
   function fill(found, what) {
     const names = found.names[0], scores = found.scores[0];
@@ -32,7 +40,7 @@ export function makeRecognise({ facts, seen, kept }) {
       bar.style.width = `${100 * (chances ? chances[k] : (scores[k] - low) / range)}%`;
       const number = chances ? `${(100 * chances[k]).toFixed(1)} %` : score(scores[k]);
       const button = element("button", { type: "button" }, bar,
-        element("span", { className: "name", textContent: name }), badge(seen.has(name), kept.has(name)),
+        element("span", { className: "name", textContent: breakable(name) }), badge(seen.has(name), kept.has(name)),
         element("span", { className: "number", textContent: number }));
       button.setAttribute("aria-pressed", "false");
       button.onclick = () => explain(button, name, what);
@@ -41,9 +49,8 @@ export function makeRecognise({ facts, seen, kept }) {
   }
 
   async function explain(button, name, what) {
-    if (!facts.explains || what.form) {
-      showError(new Error(what.form ? "reasons are given for rows, not for pictures"
-        : `a model of ${facts.method} gives no reasons`));
+    if (!facts.explains) {
+      showError(new Error(`a model of ${facts.method} gives no reasons`));
       return;
     }
     const row = what.row !== undefined ? { gallery: what.row } : { row: what.body.rows[0] };
@@ -61,7 +68,11 @@ export function makeRecognise({ facts, seen, kept }) {
     const figure = at("row-shown");
     figure.hidden = false;
     figure.querySelector("img").hidden = !hasPicture;
-    if (hasPicture) figure.querySelector("img").src = `/v1/gallery/${row}/thumb`;
+    if (hasPicture) {
+      const image = figure.querySelector("img");
+      image.onload = () => image.classList.toggle("tiny", image.naturalWidth < 64);
+      image.src = `/v1/gallery/${row}/thumb`;
+    }
     figure.querySelector("figcaption").textContent = labels ? `labelled ${labels[0]}` : `row ${row}`;
   }
 
@@ -90,6 +101,11 @@ export function makeRecognise({ facts, seen, kept }) {
     if (!file || !facts.pictures) return;
     const form = new FormData();
     form.append("pictures", file);
+    const shown = at("picture-shown");
+    URL.revokeObjectURL(shown.src);
+    shown.src = URL.createObjectURL(file);
+    shown.alt = file.name;
+    shown.hidden = false;
     again({ form, title: file.name });
   }
 

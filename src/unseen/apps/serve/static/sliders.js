@@ -43,6 +43,10 @@ export function makeSliders(attributes, place, changed) {
     set(one.opposite, other.high - share * (other.high - other.low));
   }
 
+  function moveAll(moved) {
+    for (const [k, number] of moved) if (lines.has(k)) move(k, number);
+  }
+
   function set(k, number) {
     current[k] = number;
     const line = lines.get(k);
@@ -59,8 +63,9 @@ export function makeSliders(attributes, place, changed) {
     start(vector, moved) {
       origin = [...vector];
       vector.forEach((number, k) => set(k, number));
-      for (const [k, number] of moved) if (lines.has(k)) move(k, number);
+      moveAll(moved);
     },
+    move: moveAll,
     filter(text) {
       const words = text.toLowerCase().split(/\s+/).filter(Boolean);
       for (const [k, { made }] of lines) {
