@@ -17,5 +17,6 @@ def client() -> Iterator[Any]:
         cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         )
-    with cluster, distributed.Client(cluster) as client:
+    # Not the default of the process: a later test that wants none would still be given it.
+    with cluster, distributed.Client(cluster, set_as_default=False) as client, client.as_current():
         yield client

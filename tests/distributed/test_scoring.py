@@ -165,7 +165,7 @@ def test_score_and_a_penalty_of_seen_classes(data: Any, rows: np.ndarray) -> Non
 
 def test_probabilities_and_none_of_these_are_those_of_one_process(data: Any) -> None:
     X, y = data.training_set()
-    model = ESZSL().fit(X, y, data.classes).calibrate_seen(X, y)
+    model: Any = ESZSL().fit(X, y, data.classes).calibrate_seen(X, y)
     rows = da.from_array(X, chunks=(17, -1))
     sure = model.predict_proba(X)
     np.testing.assert_allclose(model.predict_proba(rows).compute(), sure, rtol=1e-6)

@@ -161,7 +161,7 @@ class GaussianMatch(MeanPredictor):
         else:
             self.class_scaling_ = self._grouped_scaling(S, table.groups, found, settings)
         self.posterior_ = fit_posterior(found, self.class_scaling_(S), settings)
-        self._kept = {}
+        self._kept, self._last = {}, []
 
     def _grouped_scaling(
         self, S: np.ndarray, groups: tuple[Group, ...], found: Directions, settings: Settings
@@ -188,9 +188,10 @@ class GaussianMatch(MeanPredictor):
 
     def _prepare(self, table: ClassTable) -> ClassTerms:
         """Means of the candidates; those of the last few calls are kept, for single rows."""
-        last: Any = vars(self).get("_last")
-        if last is not None and last[0] is table and last[1] is self.posterior_:
-            return last[2]  # a table does not change
+        last: list[Any] = vars(self).setdefault("_last", [])
+        found = last[0] if last else None  # one look, as there may be threads
+        if found and found[0] is table and found[1] is self.posterior_:
+            return found[2]  # a table does not change
         check_is_fitted(self, "posterior_", msg="rows of at least two classes are needed first")
         kept: dict[Any, ClassTerms] = vars(self).setdefault("_kept", {})
         key = table.names.tobytes(), table.vectors.tobytes()
@@ -199,7 +200,7 @@ class GaussianMatch(MeanPredictor):
                 kept.pop(next(iter(kept)))
             S = self.class_scaling_(table.vectors.astype(np.float64))
             kept[key] = self.posterior_.class_terms(S, self._number_if_seen(table))
-        self._last = table, self.posterior_, kept[key]
+        last[:] = [(table, self.posterior_, kept[key])]
         return kept[key]
 
     def _gallery_codes(self, X: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from unseen.errors import InputError
+from unseen.model import pulls as row_pulls
 from unseen.model.objective import LINKS, minus_log_p
 from unseen.model.pulls import RowPulls
 from unseen.pairs.loss import LOSSES
@@ -111,7 +112,10 @@ class LatentModel:
         """The same model with no more of its training rows than Algorithm 4 needs to know."""
         if self.Zt is None:
             return self
-        pulls = RowPulls.drawn(self.Zt, self.W, self.away_bias, self.loss, random_state)
+        if len(self.Zt) <= max(row_pulls.LEAST_ROWS, row_pulls.MOST_NUMBERS // len(self.W)):
+            pulls = RowPulls(len(self.Zt), self.Zt @ self.W.T)
+        else:
+            pulls = RowPulls.drawn(self.Zt, self.W, self.away_bias, self.loss, random_state)
         return replace(self, Zt=None, pulls=pulls)
 
     def away_pulls(self) -> np.ndarray:

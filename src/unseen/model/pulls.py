@@ -44,10 +44,8 @@ class RowPulls:
     def drawn(
         cls, Zt: np.ndarray, W: np.ndarray, bias: float, loss: str, random_state: int | None = 0
     ) -> RowPulls:
-        """Of codes Zt (N x h_t) of training rows: all, if they are few."""
+        """Of codes Zt (N x h_t) of more training rows than are kept."""
         n_rows, most = len(Zt), max(LEAST_ROWS, MOST_NUMBERS // len(W))
-        if n_rows <= most:
-            return cls(n_rows, Zt @ W.T)
         order, square = _sorted(Zt, W, bias, loss)
         places = np.arange(most) + np.random.default_rng(random_state).random(most)
         chosen = order[np.minimum((places * (n_rows / most)).astype(np.int64), n_rows - 1)]

@@ -222,7 +222,7 @@ def test_reveal_saves_a_model_that_knows_more(work: Path, tmp_path: Path) -> Non
     )
     assert outcome.code == 0, outcome
     assert "1 class more ('purple disc')" in outcome.out
-    assert "does not exist yet and will be made" in outcome.err
+    assert "was not there and has been made" in outcome.err
     wider, before = load(out), load(work / "m.unseen")
     assert set(wider.classes_) - set(before.classes_) == {"purple disc"}
     assert wider.training_data_ == before.training_data_, "it still knows its encoder"

@@ -307,4 +307,4 @@ def save(model: ZeroShotClassifier, dataset: ZeroShotDataset, out: Path) -> None
     model.training_data_ = model.training_data_ | about
     if dataset.feature_names is not None:
         model.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
-    model.save(out)
+    paths.save_model(model, out)

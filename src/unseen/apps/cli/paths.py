@@ -38,8 +38,6 @@ def check_out(out: Path, what: str, is_such: Callable[[Path], bool]) -> None:
         raise InputError(f"cannot write {out}: {folder} is not a folder")
     if out.is_dir():
         raise InputError(f"cannot write {out}: it is a folder")
-    if folder.absolute() != out.absolute().parent:
-        note(f"the folder {out.parent} does not exist yet and will be made")
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write {out}: permission denied in {folder}")
     if os.path.exists(out) and not (out.is_file() and (not out.stat().st_size or is_such(out))):
@@ -67,6 +65,14 @@ def check_model_out(out: Path | None, checkpoint: Path | None) -> None:
         check_out(checkpoint, "checkpoint", lambda p: checkpoints.KIND in tensors.kind_of(p))
         if out is not None and checkpoint.absolute() == out.absolute():
             raise InputError("--checkpoint and --out must be two files")
+
+
+def save_model(model: ZeroShotClassifier, out: Path) -> None:
+    """Save a model; a folder that is made for it is named, as it may be a slip."""
+    is_new = not out.absolute().parent.exists()
+    model.save(out)
+    if is_new:
+        note(f"the folder {out.parent} was not there and has been made")
 
 
 def check_table_out(out: Path | None) -> None:

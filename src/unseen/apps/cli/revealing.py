@@ -23,7 +23,9 @@ def reveal(
     out: Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")],
     json: Json = False,
 ) -> None:
-    """Add described classes to a model and save it. No rows and no training are needed.
+    """Add described classes to a model and save it.
+
+    No rows and no training are needed.
 
     Example: unseen reveal birds.unseen --classes more.csv --out birds-and-more.unseen
     """
@@ -34,7 +36,7 @@ def reveal(
     table = new_classes(model, classes)
     more = [name for name in table.names.tolist() if name not in model.class_table_]
     wider = model.reveal(table)
-    wider.save(out)
+    paths.save_model(wider, out)
     if json:
         show_json({"out": str(out), "new": more, "classes": wider.class_table_.n_classes})
         return
