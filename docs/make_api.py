@@ -20,8 +20,8 @@ PAGE = Path(__file__).with_name("api-reference.md")
 INTRODUCTION = """# API reference, plain
 
 Made by `python -m docs.make_api` from the docstrings, for those who read without a
-browser. The site has the same as [API reference](api.md). N rows, d_t columns, C classes, d_s columns of
-the class table.
+browser. The site has the same as [API reference](api.md). N rows, d_t columns, C classes, d_s
+columns of the class table.
 """
 _DIRECTIVE = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:^[ ]{3}:.*\n)*)|^## (.*)$", re.MULTILINE)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
