@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 SOURCE = ROOT / "src" / "unseen"
 # Modules whose distributions have other names.
-CALLED = {"PIL": "pillow", "sklearn": "scikit-learn", "faiss": "faiss-cpu"}
+CALLED: dict[str, str] = {"PIL": "pillow", "sklearn": "scikit-learn", "faiss": "faiss-cpu"}
 # What imports modules of an extra directly, as it is reached only where they are there.
 ROOMS = {
     "apps/serve/": ["serve"],
@@ -31,7 +31,7 @@ def names_of(requirements: list[str]) -> set[str]:
 
 def imports_of(path: Path) -> set[tuple[str, str]]:
     """Distributions that a file imports, each with the extra that the file says it is in, or ''."""
-    found = set()
+    found: set[tuple[str, str]] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {(alias.name, "") for alias in node.names}
