@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo serve test test-networks lint docs all clean
+.PHONY: demo serve test test-networks test-lowest lint docs dist test-dist sbom all clean
 
 demo: .venv/.demo
 	.venv/bin/unseen demo --out demo
@@ -19,6 +19,14 @@ test-networks: .venv/networks/.done
 		tests/estimators/test_deep.py tests/estimators/test_feature_vae.py \
 		tests/estimators/test_clip.py $(ARGS)
 
+# A part of the tests with the lowest versions that pyproject.toml names. Those warn of things to come
+# in what they use themselves, which is not ours to change.
+LOWEST = tests/classes tests/rows tests/files tests/metrics tests/storage tests/solvers tests/apps/serve \
+	tests/apps/cli/test_commands.py tests/estimators/test_estimators.py tests/test_unseen.py
+test-lowest: .venv/lowest/.done
+	.venv/lowest/bin/python -m pytest -q -n 2 --dist loadscope -W ignore::DeprecationWarning \
+		$(LOWEST) $(ARGS)
+
 lint: .venv/.dev
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -27,6 +35,32 @@ lint: .venv/.dev
 docs: .venv/.docs
 	.venv/bin/python -m sphinx -q -W --keep-going docs docs/_build/html
 	@echo "The pages: docs/_build/html/index.html"
+
+# The wheel and the sdist, and the quick tests of the sdist on the wheel in an empty environment.
+dist: .venv/.release
+	rm -rf dist
+	.venv/release/bin/python -m build --outdir dist .
+
+test-dist: dist
+	rm -rf build/dist && mkdir -p build/dist && tar xzf dist/*.tar.gz -C build/dist --strip-components 1
+	$(PYTHON) -m venv build/dist/.venv
+	build/dist/.venv/bin/python -m pip install --quiet --disable-pip-version-check \
+		"$$(ls $$PWD/dist/*.whl)[test]"
+	cd build/dist && .venv/bin/python -m pytest -q -n 2 --dist loadscope $(ARGS)
+
+# A bill of materials of what `pip install unseen` with the extras for users brings, as CycloneDX.
+sbom: dist
+	rm -rf build/sbom && $(PYTHON) -m venv build/sbom
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check \
+		"$$(ls $$PWD/dist/*.whl)[report,data,serve]"
+	.venv/release/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
+		--output-reproducible --of JSON -o dist/unseen.cdx.json build/sbom/bin/python
+	@echo "The bill of materials: dist/unseen.cdx.json"
+
+constraints/lowest.txt: pyproject.toml | .venv/.release
+	.venv/release/bin/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 \
+		--extra test --extra stores --extra ann --custom-compile-command 'make $@' \
+		--output-file $@ pyproject.toml
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -47,6 +81,17 @@ docs: .venv/.docs
 	$(PIP) -e '.[docs]'
 	touch $@
 
+.venv/.release: .venv/bin/python
+	$(PYTHON) -m venv .venv/release
+	.venv/release/bin/python -m pip install --quiet --disable-pip-version-check build uv cyclonedx-bom
+	touch $@
+
+.venv/lowest/.done: .venv/bin/python constraints/lowest.txt
+	$(PYTHON) -m venv .venv/lowest
+	.venv/lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints/lowest.txt -e '.[test,stores,ann]'
+	touch $@
+
 .venv/networks/.done: .venv/bin/python pyproject.toml
 	$(PYTHON) -m venv .venv/networks
 	.venv/networks/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -55,4 +100,4 @@ docs: .venv/.docs
 	touch $@
 
 clean:
-	rm -rf .venv demo docs/_build
+	rm -rf .venv demo docs/_build build dist

@@ -14,7 +14,8 @@ copyright = author
 version = release = unseen.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build"]
+# The plain API says what the API page says, and would double what a search finds.
+exclude_patterns = ["_build", "api-reference.md"]
 smartquotes = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from unseen.evaluation import compare, evaluate, tune
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "COSTA",

@@ -53,7 +53,7 @@ def write(path: Path, content: str) -> Path:
 def test_every_way_to_give_texts_makes_the_same_table(tmp_path: Path) -> None:
     expected = ClassTable.from_text(TEXTS)
     lines = "".join(f'{name},"{text}"\n' for name, text in TEXTS.items())
-    frame = pd.DataFrame({"text": TEXTS})
+    frame = pd.DataFrame({"text": pd.Series(TEXTS)})
     frame.reset_index().to_parquet(tmp_path / "a.parquet", index=False)
     for table in (
         ClassTable.from_text(list(TEXTS), TEXTS.values()),

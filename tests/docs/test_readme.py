@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.apps.cli.test_page import assert_shows
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -25,9 +27,12 @@ def run(code: str, folder: Path) -> None:
 
 def test_the_example_of_the_readme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, *_ = blocks("README.md", "python")
+    shown, *_ = blocks("README.md", "text")
     assert len(first.strip().splitlines()) <= 10
+    assert "GaussianMatch()" in first
     run(first, tmp_path)
-    assert "0.931, chance 0.083" in capsys.readouterr().out
+    assert_shows(capsys.readouterr().out, shown)
+    assert "0.931, chance 0.083" in shown
 
 
 def test_the_further_examples_of_the_readme(

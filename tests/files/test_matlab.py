@@ -111,7 +111,7 @@ def test_a_changed_byte_gives_a_table_or_one_sentence(tmp_path: Path, compress: 
     ("content", "kind"),
     [
         ({"x": {"a": 1}}, "struct"),
-        ({"x": scipy.sparse.eye_array(3)}, "sparse matrix"),
+        ({"x": scipy.sparse.csr_array(np.eye(3))}, "sparse matrix"),
         ({"x": np.array([1j])}, "matrix of complex numbers"),
     ],
 )

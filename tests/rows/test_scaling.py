@@ -23,7 +23,8 @@ def matrices(dtype, largest, smallest):
     """Finite matrices from `smallest` to `largest`, with zeros and all signs."""
     size = st.floats(math.log10(smallest), math.log10(largest))
     cell = st.one_of(
-        st.just(0.0), st.builds(lambda e, s: s * 10.0**e, size, st.sampled_from([-1, 1]))
+        st.just(0.0),
+        st.builds(lambda e, s: float(dtype(s * 10.0**e)), size, st.sampled_from([-1, 1])),
     )
     return hnp.arrays(dtype, shapes, elements=cell)
 

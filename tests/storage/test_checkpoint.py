@@ -170,7 +170,7 @@ def test_the_checkpoint_of_another_fit_is_refused(data: Any, tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"another fit: training__max_iter was 3 and is now 4; .*"):
         make("default", training__max_iter=4).fit(X, y, classes, checkpoint=path)
     other = X.copy()
-    other[3, 2] = np.nextafter(other[3, 2], np.inf)
+    other[3, 2] = np.nextafter(other[3, 2], other.dtype.type(np.inf))
     with pytest.raises(InputError, match="the rows, labels or classes were different"):
         make("default").fit(other, y, classes, checkpoint=path)
     turned = ClassTable(classes.names[::-1], classes.vectors)

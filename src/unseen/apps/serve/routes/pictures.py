@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
@@ -54,6 +55,8 @@ async def _files(request: Request, most: int) -> list[bytes]:
         if "Too many" in str(error.detail):
             raise too_many from None
         raise InputError(f"the form cannot be read: {error.detail}") from None
+    except FormParserError as error:  # older versions of Starlette let it through
+        raise InputError(f"the form cannot be read: {error}") from None
     found = []
     try:
         for _, value in form.multi_items():
