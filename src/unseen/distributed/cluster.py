@@ -25,6 +25,8 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
+    if not address.strip():
+        raise InputError("no Dask scheduler answers at '': give its address, or 'local'")
     distributed: Any = require("distributed", "dask", "work on a Dask cluster")
     with ExitStack() as stack:
         if address == "local":
