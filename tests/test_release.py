@@ -21,6 +21,7 @@ ROOMS = {
     "apps/serve/": ["serve"],
     "apps/cli/serve.py": ["serve"],
     "apps/plots/": ["report"],
+    "distributed/": ["dask"],
     "encoders/pictures.py": ["encode", "encode-onnx", "serve"],
 }
 
