@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,11 @@ def client() -> Iterator[Any]:
         cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         )
-    # Not the default of the process: a later test that wants none would still be given it.
-    with cluster, distributed.Client(cluster, set_as_default=False) as client, client.as_current():
+    with cluster, distributed.Client(cluster) as client:
         yield client
+    # A client that is closed gives back the scheduler of the process, some time later: the next
+    # test would be sent to a cluster that is gone.
+    dask, start = pytest.importorskip("dask"), time.monotonic()
+    while dask.config.get("scheduler", None) and time.monotonic() < start + 5:
+        time.sleep(0.01)
+    dask.config.config.pop("scheduler", None)

@@ -20,7 +20,10 @@ from unseen.estimators.sae import SAE
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("CI" in os.environ, reason="twenty kills take a minute: not on each push"),
+]
 
 
 def _deadly(block: np.ndarray, folder: str, block_id: Any) -> np.ndarray:

@@ -233,6 +233,9 @@ class JLSE(PairMatching):
         self.latent_.check(
             self.n_features_in_, self.class_table_.vectors.shape[1], self.seen_classes_.size
         )
+        with np.errstate(all="ignore"):
+            if not np.isfinite(self.latent_.spaces.descriptions(self.class_table_.vectors)).all():
+                raise InputError("its scaling makes no numbers of the descriptions of its classes")
 
 
 def _with(value: Any, values: list[Any]) -> list[Any]:

@@ -58,6 +58,8 @@ class KernelFeatures:
 
     def _near(self, X: np.ndarray) -> np.ndarray:
         landmarks = self.landmarks.astype(X.dtype, copy=False)
+        if not np.isfinite(X).all():
+            raise InputError("scaled vectors are not numbers: those of the model make no sense")
         return rbf_kernel(X, landmarks, gamma=0.5 / self.width / self.width)
 
     def gradient(self, x: np.ndarray, pull: np.ndarray) -> np.ndarray:

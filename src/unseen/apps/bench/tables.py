@@ -108,10 +108,16 @@ def measure_table(
 def _with_interval(shares: Sequence[float], records: Sequence[Record], field: str) -> str:
     """Mean ± deviation; where trials do not differ, with the interval over classes and rows."""
     cell = spread(shares)
-    interval = records[0].get("per_class_interval") if records else None
-    if field != "per_class_accuracy" or "±" in cell or not interval:
+    # A stranger's file may hold anything in the place of an interval.
+    interval: Any = records[0].get("per_class_interval") if records else None
+    ends: list[Any] = []
+    if isinstance(interval, dict):
+        ends = [interval.get(end) for end in ("low", "high")]
+    known = bool(ends) and all(isinstance(end, float) for end in ends)
+    if field != "per_class_accuracy" or "±" in cell or not known:
         return cell
-    return f"{cell} ({100 * interval['low']:.1f} to {100 * interval['high']:.1f})"
+    low, high = (100 * float(end) for end in ends)
+    return f"{cell} ({low:.1f} to {high:.1f})"
 
 
 def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:

@@ -130,7 +130,7 @@ def bench(
             show(*table)
             print()
         say(f"Written: {log.path}, {out / 'tables.md'}, {out / 'tables.html'}")
-    check_failed(failed, len(jobs))
+    check_failed(failed, len(jobs), json)
 
 
 def sweep(

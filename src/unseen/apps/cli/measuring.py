@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from unseen.apps.bench.jobs import Job
 from unseen.apps.bench.log import Log
 from unseen.apps.bench.run import run
@@ -42,13 +44,16 @@ def show_results(
     show_json({"results": records, "failed": shown, **facts})
 
 
-def check_failed(failed: Mapping[Job, str], n_jobs: int) -> None:
-    """An error if a job came to no result."""
-    if failed:
-        job, reason = next(iter(failed.items()))
-        raise InputError(
-            f"{len(failed)} of {n_jobs} runs failed, first {_described(job)}: {reason}"
-        )
+def check_failed(failed: Mapping[Job, str], n_jobs: int, json: bool) -> None:
+    """An error if a job came to no result; the results, if they were printed as JSON, name it."""
+    if not failed:
+        return
+    job, reason = next(iter(failed.items()))
+    text = f"{len(failed)} of {n_jobs} runs failed, first {_described(job)}: {reason}"
+    if not json:
+        raise InputError(text)
+    typer.echo(f"Error: {text}", err=True)
+    raise typer.Exit(1)
 
 
 def _described(job: Job) -> str:

@@ -61,4 +61,4 @@ def bench_suite(
             print()
         files = ["results.jsonl", "tables.md", "tables.html", *(["suite.png"] if picture else [])]
         say(f"Written: {', '.join(str(out / file) for file in files)}")
-    check_failed(failed, len(jobs))
+    check_failed(failed, len(jobs), json)
