@@ -15,7 +15,7 @@ from unseen import ESZSL, JLSE, ClassTable, GaussianMatch, ZeroShotDataset
 from unseen.apps.serve.attributes import described_attributes
 from unseen.apps.serve.served import Current, Served
 from unseen.datasets.embedded import seven_segments
-from unseen.estimators import GFZSL
+from unseen.estimators import GFZSL, Ensemble
 from unseen.rows import RowScaler
 
 
@@ -151,6 +151,38 @@ def test_classes_that_a_request_brings(
     assert why["score"] == revealed.explain(shapes.X[2], "dull thing").score
 
 
+def test_classes_that_are_numbers(serve: Any, shapes: ZeroShotDataset):
+    """New ones are named by texts all the same."""
+    number = {name: k for k, name in enumerate(shapes.classes.names.tolist())}
+    table = ClassTable(range(60), shapes.classes.vectors, shapes.classes.attributes)
+    X, y = shapes.training_set()
+    model = GaussianMatch().fit(X, [number[name] for name in y], table)
+    vector = shapes.classes.vectors.mean(axis=0)
+    revealed = model.reveal(ClassTable([60], [vector], table.attributes))
+    new = {"dull thing": vector.tolist()}
+
+    def renamed(names: list[Any]) -> list[Any]:
+        return ["dull thing" if name == 60 else name for name in names]
+
+    with asking(serve(model)) as client:
+        found = posted(client, "/v1/predict", gallery=[3], candidates="all", classes=new, k=61)
+        names = revealed.top_k(shapes.X[[3]], 61, "all").names[0].tolist()
+        assert found["names"] == [renamed(names)]
+        ranked = posted(
+            client, "/v1/rank", name="dull thing", classes=new, against="all", rivals=50
+        )
+        assert ranked["rows"] == revealed.rank(60, shapes.X, 24, "all").rows.tolist()
+        named = renamed(revealed.predict(shapes.X[ranked["rows"]], "all").tolist())
+        assert {r["name"]: r["rows"] for r in ranked["rivals"]} == {
+            name: named.count(name) for name in named
+        }
+        why = posted(client, "/v1/explain", gallery=2, name="dull thing", classes=new)
+        assert why["name"] == why["tables"][0]["lines"][0][0] == "dull thing"
+        assert why["score"] == revealed.explain(shapes.X[2], 60).score
+        described = posted(client, "/v1/rank", vector=vector.tolist(), rivals=3)
+        assert described["rows"] == revealed.rank(60, shapes.X, 24).rows.tolist()
+
+
 def test_explain(client: httpx.Client, model: GaussianMatch, shapes: ZeroShotDataset):
     x = shapes.X[5].astype(np.float64)
     found = posted(client, "/v1/explain", row=x.tolist(), name="red plain cross", top=3)
@@ -218,6 +250,17 @@ def test_other_methods(kind: Any, shapes: ZeroShotDataset, serve: Any):
         assert answer.status_code == (400 if kind is GFZSL else 200)
         if kind is GFZSL:
             assert "GFZSL gives no reasons" in answer.json()["error"]
+
+
+def test_an_ensemble_is_searched_though_it_has_no_index(shapes: ZeroShotDataset, serve: Any):
+    X, y = shapes.training_set()
+    model = Ensemble([ESZSL(), GaussianMatch()]).fit(X, y, shapes.classes)
+    with asking(serve(model)) as client:
+        for against in (None, "all"):
+            found = posted(client, "/v1/rank", name="red plain star", k=9, against=against)
+            rows, scores = model.rank("red plain star", shapes.X, 9, against)
+            assert found["rows"] == rows.tolist()
+            assert np.array_equal(found["scores"], scores)
 
 
 def test_a_calibrated_model_gives_its_probabilities(shapes: ZeroShotDataset, serve: Any):

@@ -32,7 +32,7 @@ def test_what_cannot_be_served_is_one_sentence(tmp_path: Path, model: GaussianMa
     assert_one_sentence(run_unseen("serve", path, "--data", "digits"), "64 feature columns")
     wrong = run_unseen("serve", path, "--data", "shapes", "--gallery", "some")
     assert_one_sentence(wrong, "'all' or 'unseen'")
-    assert_one_sentence(run_unseen("demo", "--serve", "--data", "birds"), "'shapes' and 'digits'")
+    assert_one_sentence(run_unseen("demo", "--serve", "--data", "birds"), "'digits' and 'shapes'")
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         taken.listen()

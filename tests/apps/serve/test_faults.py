@@ -264,6 +264,7 @@ def test_headers_of_every_answer(client: httpx.Client):
         assert headers["Content-Security-Policy"].startswith("default-src 'self'")
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
+    assert client.get("/static/page.js").headers["Cache-Control"] == "no-cache"
     assert client.get("/docs").status_code == 404
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.apps.serve.conftest import HOST, asking, running
 from unseen.apps.serve import compute
+from unseen.apps.serve.pictures import Thumbnails
 from unseen.apps.serve.settings import Limits
 
 BODY = json.dumps({"gallery": [0]}).encode()
@@ -167,6 +168,60 @@ def test_requests_in_flight_finish_on_the_old_model(serve: Any, gate: threading.
         assert current.served is other
         gate.set()
         assert under_way.result().status_code == 200
+
+
+def test_reloads_under_load_lose_no_request(serve: Any):
+    current = serve()
+    current.load = lambda: serve().served
+    token = {"Authorization": "Bearer a-long-token"}
+    with (
+        running(current, token="a-long-token") as port,
+        httpx.Client(base_url=f"http://{HOST}:{port}", trust_env=False, headers=token) as client,
+    ):
+        done, answers = threading.Event(), []
+
+        def asks() -> None:
+            with httpx.Client(base_url=client.base_url, trust_env=False, headers=token) as own:
+                while not done.is_set():
+                    answer = own.post("/v1/predict", json={"gallery": [1]}, timeout=30)
+                    answers.append(answer.status_code)
+
+        def swaps() -> int:
+            swapped, before = client.post("/v1/reload", timeout=30), len(answers)
+            assert eventually(lambda: len(answers) > before)
+            return swapped.status_code
+
+        with ThreadPoolExecutor(3) as pool:
+            asking = [pool.submit(asks) for _ in range(3)]
+            try:
+                swapped = [swaps() for _ in range(5)]
+            finally:
+                done.set()
+        for one in asking:
+            one.result()  # an error if a connection was lost
+    assert swapped == [200] * 5
+    assert set(answers) == {200}
+
+
+def test_who_leaves_before_a_thumbnail_is_made_frees_a_place(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+):
+    gate, get = threading.Event(), Thumbnails.get
+    monkeypatch.setattr(Thumbnails, "get", lambda *given: gate.wait(30) and get(*given))
+    with running(serve(), Limits(threads=1, waiting=1)) as port:
+        base = f"http://{HOST}:{port}"
+        with httpx.Client(base_url=base, trust_env=False, timeout=30) as client:
+            line = f"GET /v1/gallery/1/thumb HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
+            computed, waiting = (socket.create_connection((HOST, port)) for _ in range(2))
+            for connection in (computed, waiting):
+                connection.sendall(line)
+            assert eventually(lambda: computing(client) == 2)
+            assert client.get("/v1/gallery/2/thumb").status_code == 503
+            waiting.close()
+            assert eventually(lambda: computing(client) == 1)
+            gate.set()
+            assert status(computed) == 200
+            computed.close()
 
 
 def test_metrics_name_routes_and_not_what_strangers_made_up(client: httpx.Client):

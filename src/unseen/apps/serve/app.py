@@ -72,7 +72,7 @@ def _endpoints(context: Context) -> FastAPI:
     async def page() -> FileResponse:
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
-    app.mount("/static", StaticFiles(directory=STATIC, follow_symlink=False), "static")
+    app.mount("/static", _Static(directory=STATIC, follow_symlink=False), "static")
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(InputError, _input_error)
     app.add_exception_handler(MissingExtraError, _input_error)
@@ -80,6 +80,15 @@ def _endpoints(context: Context) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _fault)
     return app
+
+
+class _Static(StaticFiles):
+    """The parts of the page, which a browser asks for again: another version may be served now."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        found = super().file_response(*arguments, **options)
+        found.headers["Cache-Control"] = "no-cache"
+        return found
 
 
 async def _refused(_: Request, error: Any) -> Response:

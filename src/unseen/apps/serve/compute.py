@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from unseen.apps.serve.bodies import as_rows, checked_rows
 from unseen.apps.serve.encoders import DESCRIBED
-from unseen.apps.serve.schemas import ExplainBody, PairsBody, RankBody
+from unseen.apps.serve.newcomers import Newcomers
+from unseen.apps.serve.schemas import ExplainBody, PairsBody, PredictBody, RankBody
 from unseen.apps.serve.scores import checked_similarities
-from unseen.apps.serve.served import Served, new_classes
+from unseen.apps.serve.served import Served
 from unseen.classes import ClassTable
 from unseen.errors import InputError, nearest
 from unseen.inference.relative import probabilities
 
 _K_CANDIDATES = 5
 _K_ROWS = 24
+
+
+def named(served: Served, X: np.ndarray, body: PredictBody) -> dict[str, Any]:
+    """`predicted` among the candidates of a request, its own classes included."""
+    new = Newcomers(body.classes, served.model.class_table_)
+    found = predicted(served, X, body.k, new.joined(served.candidates(body.candidates)))
+    if body.classes:
+        found["names"] = [[new.shown(name) for name in line] for line in found["names"]]
+    return found
 
 
 def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -> dict[str, Any]:
@@ -28,13 +38,13 @@ def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -
         raise InputError(f"k={k} is more than the {table.n_classes} candidates there are")
     scores = finite(checked_similarities(model, X, table), "row")
     best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    rows = np.arange(len(X))[:, None]
     chances = None
     if hasattr(model, "predict_proba"):
-        chances = probabilities(scores, model._temperature())
-        chances = np.take_along_axis(chances, best, axis=1).tolist()
+        chances = probabilities(scores, model._temperature())[rows, best].tolist()
     return {
         "names": table.names[best].tolist(),
-        "scores": np.take_along_axis(scores, best, axis=1).tolist(),
+        "scores": scores[rows, best].tolist(),
         "probabilities": chances,
         "labels": None,
         "pictures": None,
@@ -43,33 +53,34 @@ def predicted(served: Served, X: np.ndarray, k: int | None, table: ClassTable) -
 
 def ranked(served: Served, body: RankBody) -> dict[str, Any]:
     """`model.rank` of a class or of a description, on the gallery."""
-    data, wanted = served.needs_gallery(), _wanted(served, body)
+    data, described = served.needs_gallery(), _description(served, body)
+    own = {} if described is None else {DESCRIBED: described}
+    new = Newcomers({**(body.classes or {}), **own}, served.model.class_table_)
+    name = body.name if described is None else DESCRIBED
+    wanted = new.one(name) if name in new else served.model._candidates([name])
     k = min(_K_ROWS, served.gallery.n_rows) if body.k is None else body.k
     against = None
     if body.against is not None:
-        against = served.candidates(body.against, body.classes)
+        against = new.joined(served.candidates(body.against))
     best = served.gallery.rank(wanted, k, against)
     finite(best.scores[:, None], "description")
     rows = best.rows.tolist()
-    rivals = _rivals(served, wanted, np.asarray(data.X[rows]), body) if body.rivals else []
-    scores = best.scores.tolist()
-    said = None if body.sentence is None else wanted.vectors[0].tolist()
-    found = {"rows": rows, "scores": scores, **data.shown(rows)}
+    rivals = []
+    if body.rivals:
+        joint = served.model._against(wanted, new.joined(served.candidates("all")))
+        rivals = _rivals(served, np.asarray(data.X[rows]), joint, new)[: body.rivals]
+    said = None if body.sentence is None else described
+    found = {"rows": rows, "scores": best.scores.tolist(), **data.shown(rows)}
     return found | {"rivals": rivals, "vector": said}
 
 
-def _wanted(served: Served, body: RankBody) -> ClassTable:
-    """What to look for, as a table of one class."""
-    model, table = served.model, served.model.class_table_
+def _description(served: Served, body: RankBody) -> list[float] | None:
+    """What to look for, if it is not a class that has a name."""
     if body.sentence is not None:
-        return served.sentence(body.sentence)
-    if body.name is not None:
-        if body.classes and body.name in body.classes:
-            return new_classes({str(body.name): body.classes[str(body.name)]}, table)
-        return model._candidates([body.name])
-    if body.vector is not None:
-        return new_classes({DESCRIBED: body.vector}, table)
-    return new_classes({DESCRIBED: _by_name(body, model)}, table)
+        return served.sentence(body.sentence).vectors[0].tolist()
+    if body.attributes is not None:
+        return _by_name(body, served.model)
+    return body.vector
 
 
 def _by_name(body: RankBody, model: Any) -> list[float]:
@@ -89,19 +100,14 @@ def _by_name(body: RankBody, model: Any) -> list[float]:
 
 
 def _rivals(
-    served: Served, wanted: ClassTable, X: np.ndarray, body: RankBody
+    served: Served, X: np.ndarray, joint: ClassTable, new: Newcomers
 ) -> list[dict[str, Any]]:
     """The classes by which rows would be named if the one wanted competed with all."""
-    model = served.model
-    known = served.candidates("all", body.classes)
-    name = wanted.names[0].item()
-    others = known.names[known.names != wanted.names[0]]
-    joint = wanted.merge(known.select(others)) if name in known else wanted.merge(known)
-    best = joint.names[finite(model.similarities(X, joint), "row").argmax(axis=1)].tolist()
-    seen = set(model.seen_classes_.tolist())
-    counts = {other: best.count(other) for other in dict.fromkeys(best)}
-    order = sorted(counts, key=lambda other: -counts[other])[: body.rivals]
-    return [{"name": n, "seen": n in seen, "rows": counts[n]} for n in order]
+    best = joint.names[finite(served.model.similarities(X, joint), "row").argmax(axis=1)].tolist()
+    seen = set(served.model.seen_classes_.tolist())
+    counts = {name: best.count(name) for name in dict.fromkeys(best)}
+    order = sorted(counts, key=lambda name: -counts[name])
+    return [{"name": new.shown(n), "seen": n in seen, "rows": counts[n]} for n in order]
 
 
 def explained(served: Served, body: ExplainBody) -> dict[str, Any]:
@@ -111,12 +117,14 @@ def explained(served: Served, body: ExplainBody) -> dict[str, Any]:
         X = served.gallery_rows([body.gallery])
     else:
         X = checked_rows(as_rows([body.row or []]), served.width, 1)
-    if body.classes:
-        new = new_classes(body.classes, served.model.class_table_)
-        explain = served.model.reveal(new).explain
-    if body.name is not None and not (body.classes and body.name in body.classes):
+    known = served.model.class_table_
+    new = Newcomers(body.classes, known)
+    if body.name is not None and body.name not in new:
         served.model._candidates([body.name])  # an unknown name is said before any work
-    reasons = explain(X, body.name, body.top)
+    if body.classes:
+        explain = served.model.reveal(new.joined(known)).explain
+    reasons = explain(X, new.key(body.name), body.top)
+    reasons = replace(reasons, name=new.shown(reasons.name))
     tables = [
         {"title": title, "columns": columns, "lines": lines}
         for title, columns, lines in reasons.tables()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import secrets
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,18 +22,23 @@ from unseen.apps.serve.settings import Limits
 from unseen.classes import ClassTable
 from unseen.encoders.pictures import check_picture
 from unseen.errors import InputError, listed, naming
-from unseen.estimators import METHODS, GalleryIndex, ZeroShotClassifier, index
+from unseen.estimators import METHODS, Ensemble, GalleryIndex, ZeroShotClassifier, index
+from unseen.estimators.scoring import Ranking
 from unseen.support.registry import word_of
 
 
 @dataclass(frozen=True)
 class GalleryData:
-    """Rows to search in: numbers, and what a person wants to see of them."""
+    """Rows to search in: numbers, and what a person wants to see of them.
+
+    key : different for every gallery, so that no browser shows the pictures of another.
+    """
 
     X: np.ndarray
     labels: np.ndarray | None = None
     thumbnails: Thumbnails | None = None
     name: str = ""
+    key: str = field(default_factory=lambda: secrets.token_hex(4))
 
     def shown(self, rows: list[int]) -> dict[str, Any]:
         """Labels of rows, and which of them have a picture."""
@@ -68,8 +74,7 @@ class Served:
                 f"the gallery has {data.X.shape[1]} feature columns, the model was trained on "
                 f"{model.n_features_in_}"
             )
-        # Searched exactly: answers are those of the model.
-        self._index = None if data is None else index(model, data.X, approximate=False)
+        self._index = None if data is None else _embedded(model, data.X)
         # The usual candidates are embedded before anyone asks; pairs without names have none.
         with np.errstate(all="ignore"), suppress(InputError):
             model.similarities(np.zeros((1, model.n_features_in_)))
@@ -84,7 +89,7 @@ class Served:
         return self._own.model
 
     @property
-    def gallery(self) -> GalleryIndex:
+    def gallery(self) -> GalleryIndex | Unembedded:
         """The rows of the gallery, embedded, for the thread that asks."""
         self.needs_gallery()
         assert self._index is not None
@@ -123,16 +128,14 @@ class Served:
             raise InputError(f"the model is of {self.method}; only {listed(able)} {what}")
         return getattr(self.model, ability)  # a model that cannot yet says why itself
 
-    def candidates(self, given: Any, new: dict[str, list[float]] | None) -> ClassTable:
-        """The classes of a request: known ones, and those that it describes itself."""
-        if given is None or isinstance(given, str):
-            kept = vars(self._own).setdefault("tables", {})
-            if given not in kept:
-                kept[given] = self.model._candidates(given)
-            table = kept[given]
-        else:
-            table = self.model._candidates(given)
-        return table if not new else table.merge(new_classes(new, self.model.class_table_))
+    def candidates(self, given: Any) -> ClassTable:
+        """Known classes: all, seen, unseen, or by their names."""
+        if given is not None and not isinstance(given, str):
+            return self.model._candidates(given)
+        kept = vars(self._own).setdefault("tables", {})
+        if given not in kept:
+            kept[given] = self.model._candidates(given)
+        return kept[given]
 
     def sentence(self, text: str) -> ClassTable:
         """What the text encoder of the class table makes of a sentence."""
@@ -157,6 +160,7 @@ class Served:
         if data is not None:
             gallery = {
                 "name": data.name,
+                "key": data.key,
                 "rows": len(data.X),
                 "labels": data.labels is not None,
                 "thumbnails": data.thumbnails is not None,
@@ -168,6 +172,7 @@ class Served:
             "columns": self.width,
             "column_names": self.columns,
             "attributes": model.class_table_.n_attributes,
+            "names": _has_names(model),
             "seen": int(model.seen_classes_.size),
             "unseen": int(model.unseen_classes_.size),
             "explains": hasattr(model, "explain"),
@@ -210,15 +215,30 @@ class Current:
             return self.served
 
 
-def new_classes(new: dict[str, list[float]], known: ClassTable) -> ClassTable:
-    """Classes that a request describes, in the columns of the known ones."""
-    for name, vector in new.items():
-        if len(vector) != known.n_attributes:
-            raise InputError(
-                f"class {name[:60]!r} is described by {len(vector)} numbers, the known ones by "
-                f"{known.n_attributes}"
-            )
-    return ClassTable(list(new), list(new.values()), known.attributes, known.groups)
+def _has_names(model: Any) -> bool:
+    """Whether classes can be asked for by name; a model of pairs of vectors has none."""
+    try:
+        model._candidates("all")
+    except InputError:
+        return False
+    return True
+
+
+class Unembedded:
+    """Rows of a model that has no codes of its own to keep, an ensemble: they are scored anew."""
+
+    def __init__(self, model: Any, X: np.ndarray) -> None:
+        self.model, self._X, self.n_rows = model, X, len(X)
+
+    def rank(self, table: ClassTable, k: int, against: Any = None) -> Ranking:
+        return self.model._rank(lambda t: self.model.similarities(self._X, t), table, k, against)
+
+
+def _embedded(model: Any, X: np.ndarray) -> GalleryIndex | Unembedded:
+    """A gallery that is searched exactly: answers are those of the model."""
+    if isinstance(model, Ensemble):
+        return Unembedded(model, X)
+    return index(model, X, approximate=False)
 
 
 def _own_copy(model: Any) -> Any:

@@ -84,7 +84,7 @@ def _infer(served: Served, content: bytes) -> dict[str, Any]:
         raise InputError(f"the shape {given.shape} does not fit the {len(flat)} numbers")
     X = as_rows([flat]).reshape(shape)
     X = checked_rows(X, served.width, served.limits.rows)
-    found = compute.predicted(served, X, asked.k, served.candidates(asked.candidates, None))
+    found = compute.predicted(served, X, asked.k, served.candidates(asked.candidates))
     shape = [len(found["names"]), len(found["names"][0])]
     names = [str(name) for line in found["names"] for name in line]
     scores = [score for line in found["scores"] for score in line]

@@ -88,8 +88,7 @@ def _predict_json(served: Served, content: bytes) -> dict[str, Any]:
         X, shown = served.gallery_rows(body.gallery), served.needs_gallery().shown(body.gallery)
     else:
         X = checked_rows(as_rows(body.rows or []), served.width, served.limits.rows)
-    table = served.candidates(body.candidates, body.classes)
-    return compute.predicted(served, X, body.k, table) | shown
+    return compute.named(served, X, body) | shown
 
 
 def _predict_file(
@@ -111,7 +110,7 @@ def predicted_as_asked(
         chosen = candidates[0]
     elif candidates:
         chosen = [_known(served, name) for name in candidates]
-    table = served.candidates(chosen, None)
+    table = served.candidates(chosen)
     return compute.predicted(served, X, None if k is None else int(k), table)
 
 

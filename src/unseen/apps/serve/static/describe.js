@@ -1,6 +1,7 @@
 // Describe: sliders in, the gallery in a new order out, while they move.
 import { newest, post, showError } from "./api.js";
-import { at, element, fillGrid } from "./parts.js";
+import { showDisplay } from "./display.js";
+import { at, badge, breakable, element, fillGrid } from "./parts.js";
 import { makeSliders } from "./sliders.js";
 import * as state from "./state.js";
 
@@ -22,7 +23,7 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     const began = performance.now();
     const found = await post("/v1/rank", { ...wanted, k });
     if (found.vector) sliders.start(found.vector, new Map());
-    fillGrid(at("described"), found, { pick });
+    fillGrid(at("described"), found, { pick: facts.names ? pick : undefined });
     const took = performance.now() - began;
     at("took").textContent = `${facts.gallery.rows.toLocaleString("en")} rows in a new order in ${took.toFixed(0)} ms`;
     at("took").dataset.milliseconds = took;
@@ -40,16 +41,17 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
       state.set({ from: start.value, sentence: at("sentence").value,
         set: state.writeNumbers(sliders.moved()) });
       showNearest();
-      askRivals();
+      if (facts.names && facts.gallery) askRivals();
     }, 100);
   }
 
   function showRivals(found) {
     at("rivals").replaceChildren(...found.rivals.map(({ name, seen, rows }) => {
       const own = name === "described";
-      const kind = own ? "" : kept.has(name) ? ", yours" : seen ? ", seen" : ", unseen";
-      return element("li", { className: own ? "own" : "",
-        textContent: `${own ? "this description" : name + kind}: ${rows} of ${found.rows.length}` });
+      return element("li", { className: own ? "own" : "" },
+        element("span", { textContent: own ? "this description" : breakable(name) }),
+        own ? null : badge(seen, kept.has(name)),
+        element("span", { className: "number", textContent: `${rows} of ${found.rows.length}` }));
     }));
   }
 
@@ -88,13 +90,23 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
   }
 
   function changed() {
+    showDisplay(attributes, vector(), sliders.toggle);
     if (facts.gallery) ask({ vector: vector() });
+    else restLater();
   }
 
   start.onchange = () => begin(start.value);
   at("start-over").onclick = () => begin(start.value);
-  at("search").oninput = () => sliders.filter(at("search").value);
-  at("with-sentence").hidden = !facts.sentences;
+  at("search").value = state.value("find");
+  sliders.filter(at("search").value);
+  at("search").oninput = () => {
+    sliders.filter(at("search").value);
+    state.set({ find: at("search").value });
+  };
+  at("with-sentence").hidden = !facts.sentences || !facts.gallery;
+  at("took").textContent = facts.gallery ? "" : "Nothing to search in: start the service with --data. "
+    + "What you keep is a candidate in Recognise.";
+  at("rivals-title").hidden = !facts.gallery || !facts.names;
   at("sentence").onchange = () => say(at("sentence").value.trim());
   at("keep").onsubmit = (event) => {
     event.preventDefault();

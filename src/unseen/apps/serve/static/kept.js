@@ -37,6 +37,7 @@ export function makeKept(attributes, known, changed) {
   return {
     show() { show(); changed([...classes.keys()]); },
     has: (name) => classes.has(String(name)),
+    size: () => classes.size,
     asClasses: () => (classes.size ? { classes: Object.fromEntries(classes) } : {}),
     add(name, vector) {
       if (!name || name === "described" || known.has(name)) throw new Error(`there is a class ${name} already; give another name`);

@@ -19,9 +19,30 @@ export function score(number) {
   return Math.abs(number) >= 1e4 ? number.toExponential(2) : Number(number.toPrecision(4)).toString();
 }
 
+// The address of a thumbnail; browsers keep it, so that of another gallery is another.
+let gallery = "";
+export function setGallery(key) {
+  gallery = key;
+}
+export function thumbnail(row) {
+  return `/v1/gallery/${row}/thumb?of=${gallery}`;
+}
+
 // A name such as red_headed_woodpecker may break after each word.
 export function breakable(name) {
-  return String(name).replace(/[_+.]/g, "$&\u200b");
+  return String(name).replace(/::|[_+]|[.](?=\D)/g, "$&\u200b");
+}
+
+// Arrows among what was found: to the next, the one before, and those below and above.
+export function alongCells(event) {
+  const cells = [...event.currentTarget.querySelectorAll("button")], here = cells.indexOf(event.target);
+  const top = (cell) => cell.getBoundingClientRect().top;
+  const columns = cells.filter((cell) => top(cell) === top(cells[0])).length;
+  const to = { ArrowLeft: here - 1, ArrowRight: here + 1, ArrowUp: here - columns,
+    ArrowDown: here + columns, Home: 0, End: cells.length - 1 }[event.key];
+  if (here < 0 || to === undefined || !cells[to]) return;
+  event.preventDefault();
+  cells[to].focus();
 }
 
 // Rows of the gallery, best first. Cells are used again, so that pictures do not flicker.
@@ -54,7 +75,7 @@ function cell() {
 }
 
 function show(place, row, hasPicture) {
-  const source = `/v1/gallery/${row}/thumb`;
+  const source = thumbnail(row);
   if (!hasPicture) {
     if (place.tagName === "IMG") place.replaceWith(noPicture(row));
     else place.textContent = `row ${row}`;

@@ -1,10 +1,11 @@
 // Recognise: a row, a picture or numbers in, candidates with probabilities and reasons out.
 import { newest, post, showError } from "./api.js";
-import { at, badge, breakable, element, score } from "./parts.js";
+import { at, badge, breakable, element, score, thumbnail } from "./parts.js";
 import * as state from "./state.js";
 
 export function makeRecognise({ facts, seen, kept }) {
   let given = null; // what the last request asked about, without its candidates
+  let why = state.value("why"); // the class whose reasons a link shows
   const rows = facts.gallery ? facts.gallery.rows : 0;
   at("from-gallery").hidden = !rows;
   at("row").max = rows - 1;
@@ -12,13 +13,16 @@ export function makeRecognise({ facts, seen, kept }) {
   at("drop-says").textContent = facts.pictures ? "Drop a picture here, or choose one"
     : `Not here: ${facts.why_no_pictures}.`;
   at("picture").hidden = !facts.pictures;
+  at("drop").classList.toggle("off", !facts.pictures);
+  at("from-numbers").open = !rows && !facts.pictures;
   at("candidates").value = state.value("among", facts.unseen ? "unseen" : "seen");
 
   const ask = newest(async (what) => {
     // A picture is encoded once; its row is asked about as any other.
     if (what.form) what = { title: what.title, body: await encoded(what) };
-    const found = await post("/v1/predict", {
-      ...what.body, candidates: at("candidates").value, ...kept.asClasses() });
+    const among = at("candidates").value, n = { seen: facts.seen, unseen: facts.unseen };
+    const k = Math.min(8, (n[among] ?? facts.seen + facts.unseen) + kept.size());
+    const found = await post("/v1/predict", { ...what.body, k, candidates: among, ...kept.asClasses() });
     at("recognised-title").textContent = `${what.title}: candidates, best first`;
     fill(found, what);
     if (what.row !== undefined) showRow(what.row, found);
@@ -38,14 +42,19 @@ export function makeRecognise({ facts, seen, kept }) {
     at("bars").replaceChildren(...names.map((name, k) => {
       const bar = element("i");
       bar.style.width = `${100 * (chances ? chances[k] : (scores[k] - low) / range)}%`;
-      const number = chances ? `${(100 * chances[k]).toFixed(1)} %` : score(scores[k]);
+      const number = chances ? percent(chances[k]) : score(scores[k]);
+      const isLabel = found.labels !== null && String(found.labels[0]) === String(name);
       const button = element("button", { type: "button" }, bar,
-        element("span", { className: "name", textContent: breakable(name) }), badge(seen.has(name), kept.has(name)),
+        element("span", { className: "name", textContent: breakable(name) }),
+        isLabel ? element("span", { className: "badge label", textContent: "✓ its label" }) : null,
+        badge(seen.has(String(name)), kept.has(name)),
         element("span", { className: "number", textContent: number }));
       button.setAttribute("aria-pressed", "false");
       button.onclick = () => explain(button, name, what);
+      if (String(name) === why) button.onclick();
       return element("li", {}, button);
     }));
+    why = "";
   }
 
   async function explain(button, name, what) {
@@ -56,6 +65,8 @@ export function makeRecognise({ facts, seen, kept }) {
     const row = what.row !== undefined ? { gallery: what.row } : { row: what.body.rows[0] };
     try {
       const found = await post("/v1/explain", { ...row, name, ...kept.asClasses() });
+      if (!button.isConnected) return; // another row is shown by now
+      state.set({ why: name });
       for (const other of at("bars").querySelectorAll("button")) {
         other.setAttribute("aria-pressed", String(other === button));
       }
@@ -71,7 +82,7 @@ export function makeRecognise({ facts, seen, kept }) {
     if (hasPicture) {
       const image = figure.querySelector("img");
       image.onload = () => image.classList.toggle("tiny", image.naturalWidth < 64);
-      image.src = `/v1/gallery/${row}/thumb`;
+      image.src = thumbnail(row);
     }
     figure.querySelector("figcaption").textContent = labels ? `labelled ${labels[0]}` : `row ${row}`;
   }
@@ -84,6 +95,7 @@ export function makeRecognise({ facts, seen, kept }) {
   }
 
   function again(what = given) {
+    if (given) state.set({ why: "" });
     given = what;
     if (what) ask(what);
   }
@@ -116,20 +128,25 @@ export function makeRecognise({ facts, seen, kept }) {
   at("numbers-go").onclick = recogniseNumbers;
   at("candidates").onchange = () => { state.set({ among: at("candidates").value }); again(); };
   at("picture").onchange = () => recognisePicture(at("picture").files[0]);
-  const drop = at("drop");
+  // Anywhere on the pane; a browser would open a picture that is dropped elsewhere in place of the page.
   for (const kind of ["dragover", "dragleave", "drop"]) {
-    drop.addEventListener(kind, (event) => {
+    document.addEventListener(kind, (event) => {
+      if (![...event.dataTransfer.types].includes("Files")) return;
       event.preventDefault();
-      drop.classList.toggle("over", kind === "dragover");
-      if (kind === "drop") recognisePicture(event.dataTransfer.files[0]);
+      at("drop").classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && !at("recognise").hidden) recognisePicture(event.dataTransfer.files[0]);
     });
   }
   return { show: () => (given || !rows ? again() : recogniseRow(state.value("row", 0))), recogniseRow };
+}
+
+function percent(chance) {
+  return chance > 0 && chance < 0.0005 ? "< 0.1 %" : `${(100 * chance).toFixed(1)} %`;
 }
 
 function table({ title, columns, lines }) {
   return element("table", {}, element("caption", { textContent: title }),
     element("thead", {}, element("tr", {}, ...columns.map((c) => element("th", { textContent: c })))),
     element("tbody", {}, ...lines.map((line) =>
-      element("tr", {}, ...line.map((text) => element("td", { textContent: text }))))));
+      element("tr", {}, ...line.map((text) => element("td", { textContent: breakable(text) }))))));
 }

@@ -1,5 +1,5 @@
 // Retrieve: a class in, the rows of the gallery that fit it best out.
-import { newest, post } from "./api.js";
+import { newest, post, showError } from "./api.js";
 import { at, fillGrid } from "./parts.js";
 import * as state from "./state.js";
 
@@ -12,7 +12,7 @@ export function makeRetrieve({ facts, names, kept, pick }) {
       name, k: Math.min(48, facts.gallery.rows), ...kept.asClasses(),
       ...(at("against").value ? { against: at("against").value } : {}) });
     const known = found.labels && !kept.has(name);
-    const right = known ? found.labels.filter((label) => label === name).length : 0;
+    const right = known ? found.labels.filter((label) => String(label) === String(name)).length : 0;
     at("retrieved-title").textContent = `Best matches for ${name}`
       + (known ? `: ${right} of ${found.rows.length} are labelled so` : "");
     fillGrid(at("retrieved"), found, { wanted: known ? name : null, pick });
@@ -28,6 +28,10 @@ export function makeRetrieve({ facts, names, kept, pick }) {
 
   at("wanted").value = state.value("class", String(facts.first));
   at("wanted").oninput = changed;
+  at("wanted").onchange = () => {
+    const text = at("wanted").value;
+    if (!kept.has(text) && !byText.has(text)) showError(new Error(`there is no class "${text}"; choose one from the list`));
+  };
   at("wanted").onfocus = () => at("wanted").select();
   at("against").onchange = changed;
   return { show: () => facts.gallery && changed() };

@@ -29,8 +29,14 @@ export function makeSliders(attributes, place, changed) {
     const output = element("output", { htmlFor: input.id });
     const made = element("div", { className: "slider" },
       element("label", { htmlFor: input.id, textContent: one.label, title: one.name }), input, output);
-    input.oninput = () => { move(k, Number(input.value)); changed(); };
-    made.ondblclick = () => { move(k, origin[k]); changed(); };
+    const to = (number) => { move(k, number); changed(); };
+    input.oninput = () => to(Number(input.value));
+    input.onkeydown = (event) => {
+      if (event.key !== " " && event.key !== "Backspace") return;
+      event.preventDefault();
+      to(event.key === " " ? otherEnd(k) : origin[k]);
+    };
+    made.ondblclick = () => to(origin[k]);
     lines.set(k, { made, input, output });
     return made;
   }
@@ -41,6 +47,11 @@ export function makeSliders(attributes, place, changed) {
     if (one.opposite === null) return;
     const other = attributes[one.opposite], share = (number - one.low) / (one.high - one.low || 1);
     set(one.opposite, other.high - share * (other.high - other.low));
+  }
+
+  function otherEnd(k) {
+    const { low, high } = attributes[k];
+    return current[k] - low > (high - low) / 2 ? low : high;
   }
 
   function moveAll(moved) {
@@ -66,6 +77,7 @@ export function makeSliders(attributes, place, changed) {
       moveAll(moved);
     },
     move: moveAll,
+    toggle(k) { move(k, otherEnd(k)); changed(); },
     filter(text) {
       const words = text.toLowerCase().split(/\s+/).filter(Boolean);
       for (const [k, { made }] of lines) {

@@ -2,6 +2,9 @@
 
 const state = new URLSearchParams(location.hash.slice(1));
 
+// An address that is pasted or a link that is followed shows what it says; own changes do not come here.
+addEventListener("hashchange", () => location.reload());
+
 export function value(name, usual = "") {
   return state.get(name) ?? usual;
 }
