@@ -38,7 +38,7 @@ from unseen.solvers import source_codes as source_block
 from unseen.solvers.block import Effort, Ridge
 from unseen.solvers.dictionary import initial_target_dictionary
 from unseen.solvers.similarity import fit_similarity
-from unseen.solvers.source_codes import fit_source_codes
+from unseen.solvers.simplex import fit_source_codes
 from unseen.solvers.target_codes import TargetSolver
 from unseen.support.memory import with_peak
 from unseen.support.work import one_blas_thread
@@ -116,21 +116,24 @@ def watched_products() -> Iterator[Shapes]:
     def cross(rows: TrainingRows, Z: np.ndarray) -> list[tuple[int, int, int]]:
         return [(rows.n_columns, rows.n_rows, Z.shape[1])]
 
-    def scores(run: Any, *_: Any) -> list[tuple[int, int, int]]:
-        return [(*run.Zt.shape, len(run.Zs))]
+    def round_trip(rows: TrainingRows, D: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [*rows_and(rows, D), (rows.n_columns, rows.n_rows, D.shape[1])]
 
-    def duals(run: Any) -> list[tuple[int, int, int]]:
-        return [(len(run.Zs), *run.Zt.shape)]
+    def scores(block: Any, P: np.ndarray) -> list[tuple[int, int, int]]:
+        return [(*block.Z.shape, P.shape[1])]
 
-    def epoch(run: Any, rows: np.ndarray) -> list[tuple[int, int, int]]:
-        h, C = run.P.shape
-        return [(len(rows), h, C), (h, len(rows), C)]
+    def duals(block: Any) -> list[tuple[int, int, int]]:
+        return [(block.A.shape[1], *block.Z.shape)]
 
-    def losses(problem: Any, Z: np.ndarray) -> list[tuple[int, int, int]]:
-        return [(*problem.F.shape, len(Z))]
+    def epoch(block: Any, hand: Any, least: float, *_: Any) -> list[tuple[int, int, int]]:
+        (h, C), n = hand.P.shape, int(np.count_nonzero(block.gaps > least))
+        return [(n, h, C), (h, n, C)]
 
-    def pulls(problem: Any, A: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
-        return [(*A.shape, problem.F.shape[1])]
+    def losses(block: Any, codes: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [(*block.F.shape, codes.shape[1])]
+
+    def pulls(block: Any, classes: np.ndarray, *_: Any) -> list[tuple[int, int, int]]:
+        return [(len(classes), *block.F.shape)]
 
     def codes(solver: Any, XD: np.ndarray, *_: Any, **__: Any) -> list[tuple[int, int, int]]:
         (n, h), C = XD.shape, len(solver.Q)
@@ -139,11 +142,12 @@ def watched_products() -> Iterator[Shapes]:
     places: list[tuple[Any, str, Callable[..., list]]] = [
         (TrainingRows, "project", rows_and),
         (TrainingRows, "cross", cross),
-        (similarity_block._Run, "value", scores),
-        (similarity_block._Run, "follow", duals),
-        (similarity_block._Run, "epoch", epoch),
-        (source_block._Problem, "values", losses),
-        (source_block._Problem, "codes_from_duals", pulls),
+        (TrainingRows, "round_trip", round_trip),
+        (similarity_block, "_losses", scores),
+        (similarity_block, "_pulled", duals),
+        (similarity_block, "_ascend", epoch),
+        (source_block, "class_losses", losses),
+        (source_block, "pulled", pulls),
         (TargetSolver, "solve", codes),
     ]
     before = [(place, name, getattr(place, name)) for place, name, _ in places]

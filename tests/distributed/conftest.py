@@ -1,17 +1,37 @@
-"""A cluster of two processes on this machine, shared by the tests of a module."""
+"""A cluster of two processes on this machine: one for the tests of a module, or one for each."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from unseen import open_rows
+from unseen.rows.store import RowStore
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
+    with _cluster() as client:
+        yield client
+
+
+@pytest.fixture
+def mortal() -> Iterator[Any]:
+    """A client of workers that a test may kill: those of a cluster that has lost many come back
+    late, or not at all."""
+    with _cluster() as client:
+        yield client
+
+
+@contextmanager
+def _cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -26,3 +46,11 @@ def client() -> Iterator[Any]:
     while dask.config.get("scheduler", None) and time.monotonic() < start + 5:
         time.sleep(0.01)
     dask.config.config.pop("scheduler", None)
+
+
+def written(X: np.ndarray, folder: Path) -> RowStore:
+    """Rows in three files."""
+    folder.mkdir()
+    for k, rows in enumerate(np.array_split(X, 3)):
+        np.save(folder / f"part-{k}.npy", rows)
+    return open_rows(folder)

@@ -259,10 +259,10 @@ def test_other_methods_say_which_can_and_the_way_out(data: Any, rows: Any) -> No
     y = data.training_set()[1]
     for name in METHODS:
         kind = method(name)
-        if kind.row_reading == "blocks":
-            assert kind.__name__ in base._ONE_PASS
+        if kind.row_reading == "blocks" or kind.fits_on_workers:
+            assert kind.__name__ in base._ON_DASK
         elif not kind.needs:
-            with pytest.raises(InputError, match=r"GaussianMatch, GFZSL.*X\.compute\(\)"):
+            with pytest.raises(InputError, match=r"GaussianMatch, JLSE.*X\.compute\(\)"):
                 kind().fit(rows, y, data.classes)
     model = ESZSL().fit(rows, y, data.classes)
     with pytest.raises(InputError, match=r"takes no Dask collection.*X\.compute\(\)"):

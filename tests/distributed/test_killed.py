@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unseen import make_zero_shot, open_rows
+from tests.distributed.conftest import written
+from unseen import make_zero_shot
 from unseen.estimators import EXEM, GFZSL
 from unseen.estimators.eszsl import ESZSL
 from unseen.estimators.gaussian_match import GaussianMatch
@@ -46,10 +47,7 @@ def data() -> Any:
 
 def blocks_of(X: np.ndarray, folder: Path, place: Path) -> Any:
     """Rows in files, whose reading kills."""
-    place.mkdir()
-    for k, rows in enumerate(np.array_split(X, 3)):
-        np.save(place / f"part-{k}.npy", rows)
-    rows = open_rows(place).to_dask(block_rows=60)
+    rows = written(X, place).to_dask(block_rows=60)
     return rows.map_blocks(_deadly, folder=str(folder), dtype=X.dtype, meta=X[:0])
 
 
@@ -63,7 +61,7 @@ def check_killed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [GaussianMatch, GFZSL, ESZSL, SAE, EXEM])
-def test_fits_survive(kind: Any, client: Any, data: Any, tmp_path: Path) -> None:
+def test_fits_survive(kind: Any, mortal: Any, data: Any, tmp_path: Path) -> None:
     X, y = data.training_set()
     folder = tmp_path / "kills"
     folder.mkdir()
@@ -76,7 +74,7 @@ def test_fits_survive(kind: Any, client: Any, data: Any, tmp_path: Path) -> None
     np.testing.assert_array_equal(hit.similarities(test), calm.similarities(test))
 
 
-def test_prediction_and_retrieval_survive(client: Any, data: Any, tmp_path: Path) -> None:
+def test_prediction_and_retrieval_survive(mortal: Any, data: Any, tmp_path: Path) -> None:
     X, y = data.training_set()
     model: Any = GaussianMatch().fit(X, y, data.classes)
     folder = tmp_path / "kills"

@@ -15,7 +15,7 @@ from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
 from unseen.metrics import per_class_accuracy
 from unseen.model.latent import LatentModel
-from unseen.solvers.source_codes import SETS
+from unseen.solvers.simplex import SETS
 
 LOSSES = ("hinge", "squared_hinge")
 NEW = np.full(4, -1)

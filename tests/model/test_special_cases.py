@@ -24,7 +24,7 @@ from unseen.inference.scorer import DataFit
 from unseen.model.joint import Bilinear, Joint, PointMass, PointMasses, in_blocks
 from unseen.model.latent import LatentModel
 from unseen.solvers.block import Ridge
-from unseen.solvers.source_codes import fit_source_codes
+from unseen.solvers.simplex import fit_source_codes
 
 
 @pytest.fixture(scope="module")

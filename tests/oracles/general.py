@@ -16,7 +16,7 @@ import numpy as np
 from unseen.model.objective import minus_log_p
 from unseen.pairs.loss import is_squared, pair_loss
 from unseen.solvers.block import Ridge
-from unseen.solvers.source_codes import fit_source_codes
+from unseen.solvers.simplex import fit_source_codes
 
 _MOST_ROUNDS = 200
 _MOST_HALVINGS = 100

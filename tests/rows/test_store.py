@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,14 +133,92 @@ def test_a_column_for_each_feature(tmp_path: Path, X: np.ndarray):
 def test_zarr(tmp_path: Path, X: np.ndarray):
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
-    made = group.create_array("features", shape=X.shape, chunks=(10, 5), dtype="f4")
-    made[:] = X
-    group.create_array("labels", shape=(57,), dtype="i4")[:] = np.arange(57) % 4
+    create = getattr(group, "create_array", None) or group.create_dataset  # zarr 3, zarr 2
+    create("features", shape=X.shape, chunks=(10, 5), dtype="f4")[:] = X
+    create("labels", shape=(57,), dtype="i4")[:] = np.arange(57) % 4
     store = open_rows(tmp_path / "x.zarr")
     np.testing.assert_array_equal(store[:], X)
     np.testing.assert_array_equal(store[[50, 3, 3]], X[[50, 3, 3]])
     assert store.labels is not None
     assert store.labels[5] == "1"
+
+
+def zarr_v2(folder: Path, **facts: Any) -> Path:
+    """The folder of a Zarr array of the second format, four rows of two numbers."""
+    (folder / "features").mkdir(parents=True)
+    (folder / ".zgroup").write_text('{"zarr_format": 2}')
+    array: dict[str, Any] = {"zarr_format": 2, "shape": [4, 2], "chunks": [4, 2], "dtype": "<f4"}
+    array |= {"compressor": None, "fill_value": 0, "order": "C", "filters": None}
+    (folder / "features" / ".zarray").write_text(json.dumps(array | facts))
+    (folder / "features" / "0.0").write_bytes(np.arange(8, dtype="f4").tobytes())
+    return folder
+
+
+class Evil:
+    """What a pickle can do: make a folder."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.made),)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"filters": [{"id": "pickle"}]},
+        {"compressor": {"id": "pickle"}},
+        {"dtype": "|O", "filters": [{"id": "pickle"}], "fill_value": "pickled"},
+        {"filters": [{"id": "json2"}, {"name": "mine"}]},
+        {"compressor": {}},
+    ],
+)
+def test_a_zarr_folder_that_runs_code_is_refused(tmp_path: Path, facts: dict[str, Any]) -> None:
+    pytest.importorskip("zarr")
+    content = pickle.dumps(Evil(tmp_path / "made"))
+    if "fill_value" in facts:
+        facts = facts | {"fill_value": base64.b64encode(content).decode()}
+    folder = zarr_v2(tmp_path / "x.zarr", **facts)
+    (folder / "features" / "0.0").write_bytes(content)
+    with pytest.raises(InputError, match=r"\.zarray names the codec .* not known to be harmless"):
+        open_rows(folder)
+    # The same said for all arrays at once, which is what a library reads first.
+    whole = folder / "features" / ".zarray"
+    (folder / ".zmetadata").write_text(
+        json.dumps({"metadata": {"features/.zarray": json.loads(whole.read_text())}})
+    )
+    whole.write_text(whole.read_text().replace("pickle", "zlib"))
+    with pytest.raises(InputError, match="names the codec"):
+        open_rows(folder)
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_damaged_zarr_folder_is_one_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    np.testing.assert_array_equal(
+        open_rows(zarr_v2(tmp_path / "well.zarr"))[:], np.arange(8).reshape(4, 2)
+    )
+    wrong: list[dict[str, Any]] = [
+        {"chunks": [1 << 40, 2]},
+        {"shape": [4, 1 << 40]},
+        {"dtype": "<f9"},
+        {"shape": [-4, 2]},
+        {"shape": "abc"},
+        {"compressor": {"id": "zlib"}},
+    ]
+    for k, facts in enumerate(wrong):
+        with pytest.raises(InputError, match=r"\.zarr"):
+            open_rows(zarr_v2(tmp_path / f"{k}.zarr", **facts))[:]
+    folder = zarr_v2(tmp_path / "cut.zarr")
+    (folder / "features" / ".zarray").write_text('{"zarr_format": 2, "sha')
+    with pytest.raises(InputError, match="is not a JSON file, or it is truncated"):
+        open_rows(folder)
+    folder = zarr_v2(tmp_path / "pipe.zarr")
+    (folder / "features" / "0.0").unlink()
+    os.mkfifo(folder / "features" / "0.0")
+    with pytest.raises(InputError, match="is no regular file"):
+        open_rows(folder)
 
 
 def test_sparse_rows(tmp_path: Path, X: np.ndarray):

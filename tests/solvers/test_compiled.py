@@ -57,6 +57,7 @@ def solve_all(dtype: type = np.float64) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="compiles all loops anew: not on each push")
 def test_the_cache_does_not_change_a_bit(tmp_path: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     runs = [

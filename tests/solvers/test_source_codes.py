@@ -13,7 +13,8 @@ from tests.oracles.pairs import explicit_pairs, hinge_qp, loss_value
 from tests.solvers.problems import Problem, random_problem, seeds, signed_problem
 from unseen.pairs.loss import Pairs
 from unseen.solvers.block import Effort, Ridge, Solution
-from unseen.solvers.source_codes import SETS, fit_source_codes, fit_source_codes_with_pairs
+from unseen.solvers.simplex import SETS, fit_source_codes
+from unseen.solvers.source_codes import fit_source_codes_with_pairs
 
 
 @dataclass

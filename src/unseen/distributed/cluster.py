@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +32,11 @@ def on_cluster(address: str | None) -> Iterator[None]:
     with ExitStack() as stack:
         if address == "local":
             cluster: Any = stack.enter_context(
-                distributed.LocalCluster(threads_per_worker=1, dashboard_address="127.0.0.1:0")
+                distributed.LocalCluster(
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.ERROR,
+                )
             )
             client = stack.enter_context(distributed.Client(cluster))
         else:
@@ -46,6 +51,7 @@ def _connected(distributed: Any, address: str) -> Any:
     log = logging.getLogger("distributed")
     level, log.level = log.level, logging.CRITICAL
     try:
+        asyncio.run(_check_answer(distributed, address))
         return distributed.Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
@@ -54,6 +60,20 @@ def _connected(distributed: Any, address: str) -> Any:
         ) from error
     finally:
         log.level = level
+
+
+async def _check_answer(distributed: Any, address: str) -> None:
+    """An error unless a scheduler answers.
+
+    A client of its own, closed whatever happens: the one with a thread, which `Client(address)`
+    makes, would after a failure be closed by the garbage collector, and that may come while the
+    same thread holds the lock that closing waits for.
+    """
+    client = distributed.Client(address, asynchronous=True, set_as_default=False, timeout=_PATIENCE)
+    try:
+        await client
+    finally:
+        await client.close()
 
 
 def _check_workers(client: Any, address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from dask.base import compute
 from dask.delayed import delayed
+from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from unseen.classes.checks import as_names
@@ -52,6 +54,21 @@ class DaskRows:
         first, *others = self._mapped(_passes, how=how)
         return first.compute() or any(compute(*others))
 
+    def on_workers(self, scaling: Any, pairs: Any, sizes: tuple[int, int], path: Any) -> Any:
+        """These rows on the workers of the current client, for an algorithm in rounds."""
+        from unseen.distributed.jlse import on_workers
+
+        return on_workers(self, scaling, pairs, sizes, path)
+
+    def checksum(self, labels: Any, n_classes: int) -> bytes:
+        """A checksum of rows and labels, numbers of classes: of chunks and of sums over classes."""
+        sums = np.zeros((n_classes, self.shape[1])), np.zeros(n_classes)
+        self.add_up(sums, labels, _take_classes)
+        found = hashlib.sha256(repr(self.array.chunks[0]).encode())
+        for part in sums:
+            found.update(part.tobytes())
+        return found.digest()
+
     def in_memory(self) -> np.ndarray:
         """All rows as an array."""
         how = in_graph(_Pass(None, (), self.dtype, self._firsts))
@@ -76,6 +93,13 @@ class _Pass(NamedTuple):
 
     def stretches(self, X: Any, number: int) -> Iterator[tuple[slice, np.ndarray]]:
         return stretches(X, self.dtype, number, int(self.firsts[number]))
+
+
+def _take_classes(sums: Sums, block: np.ndarray, labels: Any) -> None:
+    starts = np.arange(len(labels) + 1)
+    shape = len(labels), len(sums[0])
+    sums[0][:] += csr_array((np.ones(len(labels)), labels, starts), shape=shape).T @ block
+    sums[1][:] += np.bincount(labels, minlength=len(sums[1]))
 
 
 def _sums_of(X: Any, labels: Any = None, *, how: _Pass, block_id: Any) -> Sums:

@@ -10,7 +10,7 @@ from unseen.pairs.loss import is_squared
 from unseen.rows.blocks import row_blocks
 from unseen.solvers.block import Ridge
 from unseen.solvers.pair_codes import PairBlock, PairCodes
-from unseen.solvers.source_codes import quadratic
+from unseen.solvers.simplex import quadratic
 from unseen.support.parameters import POSITIVE, has_parameters, parameter
 from unseen.support.registry import register
 

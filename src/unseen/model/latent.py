@@ -15,7 +15,7 @@ from unseen.pairs.loss import LOSSES
 from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaling, RowScaling
 from unseen.solvers.block import Ridge
-from unseen.solvers.source_codes import SETS, fit_source_codes
+from unseen.solvers.simplex import SETS, fit_source_codes
 from unseen.support.parameters import check_number, check_positive, is_float_array
 from unseen.support.registry import register
 
@@ -115,7 +115,7 @@ class LatentModel:
         if len(self.Zt) <= max(row_pulls.LEAST_ROWS, row_pulls.MOST_NUMBERS // len(self.W)):
             pulls = RowPulls(len(self.Zt), self.Zt @ self.W.T)
         else:
-            pulls = RowPulls.drawn(self.Zt, self.W, self.away_bias, self.loss, random_state)
+            pulls = RowPulls.of_codes(self.Zt, self.W, self.away_bias, self.loss, random_state)
         return replace(self, Zt=None, pulls=pulls)
 
     def away_pulls(self) -> np.ndarray:

@@ -6,13 +6,14 @@ Rows of Zs and Zt are codes, columns of B and D are atoms, as in S ~ Zs B' and X
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.errors import InputError
 from unseen.pairs.loss import Pairs, is_squared, pair_loss
-from unseen.rows.blocks import row_blocks, sum_of_squares
+from unseen.rows.blocks import array_blocks, row_blocks, sum_of_squares
+from unseen.rows.layout import let_go
 
 LINKS = ("saturating", "margin")
 # What a score gains beyond its margin: too little to outweigh anything, enough to break ties.
@@ -89,17 +90,57 @@ def joint_objective(
     Eq. (obj) of the paper divided by C·N, with ω_ij for the weight of a pair. Of the rows only
     `residual` is needed, Σ_j |x_j - D z_j|².
     """
+    square = 0.0
+    for rows in array_blocks(codes.Zt):
+        square += sum_of_squares(codes.Zt[rows])
+        let_go(codes.Zt)
+    terms = RowTerms(residual, square, pair_total(codes, pairs))
+    return objective_parts(S, terms, len(pairs), codes, lambdas)
+
+
+class RowTerms(NamedTuple):
+    """All that J needs to know of rows: Σ_j |x_j - D z_j|², Σ_j |z_j|² and the pair loss."""
+
+    residual: float
+    square: float
+    loss: float
+
+
+def objective_parts(
+    S: np.ndarray, terms: RowTerms, n_rows: int, codes: Codes, lambdas: Lambdas
+) -> ObjectiveParts:
+    """J from the terms of its rows; their codes are not looked at."""
     w = lambdas
     source = minus_log_p(S, codes.Zs, codes.B, w.source_shrink, w.source_fit).mean()
-    codes_square = sum_of_squares(codes.Zt)
-    target = 0.5 * (w.target_shrink * codes_square + w.target_fit * residual) / len(pairs)
+    target = 0.5 * (w.target_shrink * terms.square + w.target_fit * terms.residual) / n_rows
     penalty = 0.5 * w.similarity * sum_of_squares(codes.W)
-    total = pair_total(codes, pairs)
-    return ObjectiveParts(float(source), float(target), total, float(penalty))
+    return ObjectiveParts(float(source), float(target), terms.loss, float(penalty))
 
 
 def pair_total(codes: Codes, pairs: Pairs) -> float:
     """Σ_ij ω_ij loss(y_ij s_ij), block by block of rows."""
-    P = (codes.Zs @ codes.W).T
-    blocks = row_blocks(len(pairs), P.shape[1] * P.itemsize)
-    return sum(pairs[rows].total_loss(codes.Zt[rows] @ P) for rows in blocks)
+    return pair_loss_of(codes.Zt, pairs, (codes.Zs @ codes.W).T)
+
+
+def pair_loss_of(Zt: np.ndarray, pairs: Pairs, P: np.ndarray) -> float:
+    """The same of rows with codes Zt, with P = (Zs W)'."""
+    total = 0.0
+    for rows in row_blocks(len(pairs), P.shape[1] * P.itemsize):
+        total += pairs[rows].total_loss(Zt[rows] @ P)
+        let_go(Zt)
+    return total
+
+
+def row_terms(Zt: np.ndarray, XD: np.ndarray, pairs: Pairs, gram: np.ndarray, P: Any) -> RowTerms:
+    """The terms of rows given as X D, with D'D, but for Σ_j |x_j|²: no look at the rows.
+
+    Σ_j |x_j - D z_j|² = Σ_j |x_j|² - 2 z_j'D'x_j + z_j'D'D z_j
+    """
+    residual = square = 0.0
+    for rows in array_blocks(Zt):
+        Z = Zt[rows]
+        square += sum_of_squares(Z)
+        residual += float(np.vdot((Z.T @ Z).astype(np.float64), gram))
+        residual -= 2 * float(np.einsum("jh,jh->", Z, XD[rows], dtype=np.float64))
+        let_go(Zt, XD)
+    return RowTerms(residual, square, pair_loss_of(Zt, pairs, P))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,18 +42,35 @@ class RowPulls:
     error: float = 0.0
 
     @classmethod
-    def drawn(
-        cls, Zt: np.ndarray, W: np.ndarray, bias: float, loss: str, random_state: int | None = 0
+    def of(
+        cls,
+        n_rows: int,
+        W: np.ndarray,
+        tops: Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray]],
+        pick: Callable[[np.ndarray], np.ndarray],
+        random_state: int | None = 0,
     ) -> RowPulls:
-        """Of codes Zt (N x h_t) of more training rows than are kept."""
-        n_rows, most = len(Zt), max(LEAST_ROWS, MOST_NUMBERS // len(W))
-        order, square = _sorted(Zt, W, bias, loss)
+        """Of N rows: tops() is `row_tops` of all, pick(numbers) the codes of some (n x h_t)."""
+        most = max(LEAST_ROWS, MOST_NUMBERS // len(W))
+        if n_rows <= most:
+            return cls(n_rows, pick(np.arange(n_rows)) @ W.T)
+        group, top, squares = tops()
+        order = np.lexsort((top, group))
         places = np.arange(most) + np.random.default_rng(random_state).random(most)
         chosen = order[np.minimum((places * (n_rows / most)).astype(np.int64), n_rows - 1)]
-        values = np.empty((most, len(W)), Zt.dtype)
-        for rows in array_blocks(Zt[:most]):
-            values[rows] = Zt[chosen[rows]] @ W.T
-        return cls(n_rows, values, float(np.sqrt(square / most)))
+        values = pick(chosen) @ W.T
+        return cls(n_rows, values, float(np.sqrt(squares.max() / n_rows / most)))
+
+    @classmethod
+    def of_codes(
+        cls, Zt: np.ndarray, W: np.ndarray, bias: float, loss: str, random_state: int | None = 0
+    ) -> RowPulls:
+        """The same by the codes Zt (N x h_t) of all rows."""
+
+        def pick(numbers: np.ndarray) -> np.ndarray:
+            return Zt if len(numbers) == len(Zt) else Zt[numbers]
+
+        return cls.of(len(Zt), W, lambda: row_tops(Zt, W, bias, loss), pick, random_state)
 
     def check(self, h_s: int, dtype: np.dtype) -> None:
         """An error unless it is what a file of a model with such codes may hold."""
@@ -66,8 +84,10 @@ class RowPulls:
         check_number(self.error, "the error of what it keeps of its training rows", 0)
 
 
-def _sorted(Zt: np.ndarray, W: np.ndarray, bias: float, loss: str) -> tuple[np.ndarray, float]:
-    """The order of rows by their largest f_ji, and max_i 1/N Σ_j l(f_ji + b)²: one pass."""
+def row_tops(
+    Zt: np.ndarray, W: np.ndarray, bias: float, loss: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The i of the largest f_ji of each row j, that f_ji, and Σ_j l(f_ji + b)² of each i."""
     group, top = np.empty(len(Zt), np.int32), np.empty(len(Zt), Zt.dtype)
     squares = np.zeros(len(W))
     for rows in array_blocks(Zt):
@@ -77,4 +97,4 @@ def _sorted(Zt: np.ndarray, W: np.ndarray, bias: float, loss: str) -> tuple[np.n
         F += F.dtype.type(bias)
         losses = pair_loss(np.negative(F, out=F), loss)
         squares += np.einsum("ji,ji->i", losses, losses, dtype=np.float64)
-    return np.lexsort((top, group)), float(squares.max()) / len(Zt)
+    return group, top, squares

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.rows.blocks import chunks
+from unseen.rows.blocks import chunks, is_dask
 
 LOSSES = ("hinge", "squared_hinge")
 
@@ -62,12 +62,14 @@ class Pairs:
     loss: str = "hinge"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "omega", Omega(*map(float, self.omega)))
+        is_squared(self.loss)
+        if is_dask(self.labels):  # of rows elsewhere, where blocks have their own
+            return
         y = np.asarray(self.labels)
         kept = y.ndim == 2 and y.dtype in (np.int8, np.float32)
         dtype = y.dtype if kept else np.int64 if y.ndim == 1 else np.float64
         object.__setattr__(self, "labels", np.ascontiguousarray(y, dtype))
-        object.__setattr__(self, "omega", Omega(*map(float, self.omega)))
-        is_squared(self.loss)
 
     @classmethod
     def weighted(

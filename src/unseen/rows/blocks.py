@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.classes.checks import check_unmasked
+from unseen.rows.layout import let_go
 
 if TYPE_CHECKING:
     from unseen.rows.scaling import RowScaling
@@ -116,7 +117,7 @@ def signed_power(X: np.ndarray, power: float) -> np.ndarray:
     if power == 1:
         return X
     X = X.astype(float_type(X), copy=False)
-    raised = np.sqrt(np.abs(X)) if power == 0.5 else np.abs(X) ** power
+    raised = np.sqrt(np.abs(X)) if power == 0.5 else np.abs(X) ** float(power)
     return np.copysign(raised, X, out=raised)
 
 
@@ -156,10 +157,17 @@ class TrainingRows:
 
     Products are taken with the rows as they are and put right afterwards, so no scaled copy of X
     is made and X may be a memory map larger than memory. An engine that keeps its blocks elsewhere
-    has only these few methods to give. `index` chooses and orders rows of X.
+    has only these few methods to give. `index` chooses and orders rows of X; what is summed over
+    rows is summed over each of `blocks` and then over these, in float64.
     """
 
-    def __init__(self, X: np.ndarray, scaling: RowScaling, index: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        X: np.ndarray,
+        scaling: RowScaling,
+        index: np.ndarray | None = None,
+        blocks: list[slice] | None = None,
+    ) -> None:
         self.X, self.scaling, self.index = X, scaling, index
         self.n_rows = X.shape[0] if index is None else index.size
         self.n_columns, self.dtype = X.shape[1] + (scaling.constant > 0), X.dtype
@@ -172,55 +180,101 @@ class TrainingRows:
         # The constant feature is one in which every row is zero before minus the constant goes off.
         constant = [-scaling.constant] if scaling.constant else []
         self._shift = np.append(shift, constant).astype(self.dtype)
+        self.blocks = blocks or [slice(0, self.n_rows)]
+
+    def forget(self) -> None:
+        """The end of a training; an engine gives back what it keeps elsewhere."""
 
     def select(self, rows: np.ndarray) -> TrainingRows:
         """Some of these rows, in the order given."""
         return TrainingRows(self.X, self.scaling, rows if self.index is None else self.index[rows])
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        for rows in row_blocks(self.n_rows, self.n_columns * self.dtype.itemsize):
+    def _blocks(self, within: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        size = within.stop - within.start
+        for part in row_blocks(size, self.n_columns * self.dtype.itemsize):
+            rows = slice(within.start + part.start, within.start + part.stop)
             yield rows, np.asarray(self.X[rows if self.index is None else self.index[rows]])
 
-    def _powered(self) -> Iterator[tuple[slice, np.ndarray]]:
-        return ((rows, signed_power(X, self.scaling.power)) for rows, X in self._blocks())
+    def _powered(self, within: slice | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+        for rows, X in self._blocks(slice(0, self.n_rows) if within is None else within):
+            yield rows, signed_power(X, self.scaling.power)
 
-    def project(self, D: np.ndarray) -> np.ndarray:
-        """X̃ D, N x h."""
+    def _added(self, one: Callable[..., Any], *given: Any) -> Any:
+        """Σ of one(block, *given)."""
+        return sum(one(rows, *given) for rows in self.blocks)
+
+    def projections(
+        self, D: np.ndarray, within: slice | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """X̃ D of a few rows after the other."""
         D = np.ascontiguousarray(D, dtype=self.dtype)
-        out = np.empty((self.n_rows, D.shape[1]), dtype=self.dtype)
-        for rows, block in self._powered():
-            np.matmul(block, D[: block.shape[1]], out=out[rows])
-        out *= self._factors[:, None]
-        out -= self._shift @ D
+        shift = self._shift @ D
+        for rows, block in self._powered(within):
+            Z = block @ D[: block.shape[1]]
+            Z *= self._factors[rows, None]
+            Z -= shift
+            yield rows, Z
+
+    def project(self, D: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """X̃ D, N x h, put into `out` if there is one."""
+        if out is None:
+            out = np.empty((self.n_rows, D.shape[1]), dtype=self.dtype)
+        for within in self.blocks:
+            for rows, Z in self.projections(D, within):
+                out[rows] = Z
+                let_go(out)
+        return out
+
+    def gram(self, D: np.ndarray) -> np.ndarray:
+        """D' X̃'X̃ D, h x h in float64."""
+        return self._added(self._gram, D)
+
+    def _gram(self, within: slice, D: np.ndarray) -> np.ndarray:
+        out = np.zeros((D.shape[1], D.shape[1]))
+        for _, Z in self.projections(D, within):
+            out += Z.T @ Z
         return out
 
     def cross(self, Z: np.ndarray) -> np.ndarray:
         """X̃' Z, d_t x h, for Z of N rows."""
-        out = np.zeros((self.n_columns, Z.shape[1]), dtype=self.dtype)
-        for rows, block in self._powered():
-            out[: block.shape[1]] += block.T @ (Z[rows] * self._factors[rows, None])
-        out -= np.outer(self._shift, Z.sum(axis=0, dtype=np.float64)).astype(self.dtype)
-        return out
+        return self._added(self._cross, Z).astype(self.dtype)
 
-    def round_trip(self, D: np.ndarray, push: Push) -> np.ndarray:
-        """X̃' R, d_t x h, for R = push(rows, X̃ D of these rows): one pass over X, and nothing of
-        size N x h is kept. What `push` is given and gives may be overwritten."""
-        D = np.ascontiguousarray(D, dtype=self.dtype)
+    def _cross(self, within: slice, Z: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_columns, Z.shape[1]), dtype=self.dtype)
+        total = np.zeros(Z.shape[1])
+        for rows, block in self._powered(within):
+            out[: block.shape[1]] += block.T @ (Z[rows] * self._factors[rows, None])
+            total += Z[rows].sum(axis=0, dtype=np.float64)
+            let_go(Z)
+        out -= np.outer(self._shift, total).astype(self.dtype)
+        return out.astype(np.float64)
+
+    def round_trip(self, D: np.ndarray, push: Push | None = None) -> np.ndarray:
+        """X̃' R, d_t x h, for R = push(rows, X̃ D of these rows), or X̃ D itself: one pass over X,
+        and nothing of size N x h is kept. What `push` is given and gives may be overwritten."""
+        return self._added(self._round_trip, D, push).astype(self.dtype)
+
+    def _round_trip(self, within: slice, D: np.ndarray, push: Push | None) -> np.ndarray:
         out = np.zeros((self.n_columns, D.shape[1]), dtype=self.dtype)
-        shift, total = self._shift @ D, np.zeros(D.shape[1])
-        for rows, block in self._powered():
+        total = np.zeros(D.shape[1])
+        D = np.ascontiguousarray(D, dtype=self.dtype)
+        shift = self._shift @ D
+        for rows, block in self._powered(within):
             factors = self._factors[rows, None]
             Z = block @ D[: block.shape[1]]
             Z *= factors
             Z -= shift
-            Z = push(rows, Z)
+            Z = Z if push is None else push(rows, Z)
             total += Z.sum(axis=0, dtype=np.float64)
             Z *= factors
             out[: block.shape[1]] += block.T @ Z
         out -= np.outer(self._shift, total).astype(self.dtype)
-        return out
+        return out.astype(np.float64)
 
     @cached_property
     def total_square(self) -> float:
         """Σ_j |x̃_j|²."""
-        return sum(sum_of_squares(self.scaling(block)) for _, block in self._blocks())
+        return float(self._added(self._square))
+
+    def _square(self, within: slice) -> float:
+        return sum(sum_of_squares(self.scaling(block)) for _, block in self._blocks(within))

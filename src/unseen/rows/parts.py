@@ -18,6 +18,7 @@ import scipy.sparse
 
 from unseen.errors import InputError, listed, require
 from unseen.files import reading
+from unseen.files.limits import check_unpacked
 
 
 class Part:
@@ -134,7 +135,12 @@ class ParquetPart(Part):
         reading.checked_path(path)
         self._parquet = require("pyarrow.parquet", "data", f"reading {path}")
         self.name = str(path)
-        with reading.whole(path, ".parquet"), self._parquet.ParquetFile(path) as file:
+        # Arrow has types that numpy has none for, and text that is none.
+        with reading.whole(path, ".parquet"):
+            self._open(path, column, others)
+
+    def _open(self, path: Path, column: str | None, others: tuple[str, ...]) -> None:
+        with self._parquet.ParquetFile(path) as file:
             schema, facts = file.schema_arrow, file.metadata
             groups = [facts.row_group(k).num_rows for k in range(facts.num_row_groups)]
         self._first = np.concatenate([[0], np.cumsum(groups)]).astype(np.int64)
@@ -179,7 +185,9 @@ class ParquetPart(Part):
             whole = reading.whole(Path(self.name), ".parquet")
             with whole, self._parquet.ParquetFile(self.name) as file:
                 table = file.read_row_group(number, columns=names)
-            self._kept = number, self._dense(table)
+                self._kept = number, self._dense(table)
+            if len(self._kept[1]) != self._first[number + 1] - self._first[number]:
+                raise InputError(f"{self.name} is damaged: it has other rows than it says")
         return self._kept[1]
 
     def _dense(self, table: Any) -> np.ndarray:
@@ -200,7 +208,7 @@ class ParquetPart(Part):
         """A column of text or numbers beside the features, whole."""
         with reading.whole(Path(self.name), ".parquet"):
             table = self._parquet.read_table(self.name, columns=[self.text[name]])
-        return np.array(table.column(0).to_pylist())
+            return np.array(table.column(0).to_pylist())
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_kept": None, "_parquet": None}
@@ -220,10 +228,12 @@ class ZarrPart(Part):
         self.shape = _table_shape(array.shape, name)
 
     def fill(self, out: np.ndarray, start: int) -> None:
-        out[:] = self.array[start : start + len(out)]
+        with reading.whole(Path(self.name), ".zarr"):
+            out[:] = self.array[start : start + len(out)]
 
     def take(self, out: np.ndarray, numbers: np.ndarray) -> None:
-        out[:] = self.array.oindex[numbers]
+        with reading.whole(Path(self.name), ".zarr"):
+            out[:] = self.array.oindex[numbers]
 
 
 def is_sparse_file(path: str | os.PathLike[str]) -> bool:
@@ -236,7 +246,12 @@ def is_sparse_file(path: str | os.PathLike[str]) -> bool:
 def read_sparse(path: Path) -> SparsePart:
     """A sparse matrix that `scipy.sparse.save_npz` wrote; only its stored cells are in memory."""
     with reading.whole(reading.checked_path(path), ".npz"):
-        matrix = scipy.sparse.load_npz(path)
+        matrix: Any = scipy.sparse.load_npz(path)
+        # scipy trusts the places of cells, and would write beyond its arrays.
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    width = int(matrix.shape[-1]) * matrix.dtype.itemsize
+    check_unpacked(f"{path}: a row of {matrix.shape[-1]:,} columns", width, path.stat().st_size)
     return SparsePart(matrix, str(path))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
+
+from unseen.errors import warn_user
 
 _SINGULAR = 1e-12
 
@@ -123,12 +124,11 @@ def finish(
     optimality = relative(gap, objective) if optimality is None else float(optimality)
     converged = optimality <= tol
     if not converged:
-        warnings.warn(
+        warn_user(
             f"{problem} stopped after {n_iter} iterations with a certificate of {optimality:.1e}, "
             f"asked for {tol:.1e}; allow more iterations, a larger tolerance or more "
             "regularisation",
             ConvergenceWarning,
-            stacklevel=3,
         )
     status = "converged" if converged else "stopped short"
     return Solution(value, status, n_iter, tuple(history), optimality, float(objective), state)

@@ -46,7 +46,7 @@ def initial_target_dictionary(
     """D (d_t x h_t): the top eigenvectors of X̃'X̃, largest first.
 
     Exact where d_t is small. Otherwise by subspace iteration from a random start with a few
-    spare directions, which takes two products with X per pass and never forms d_t x d_t.
+    spare directions, which takes two products with X per pass and never forms d_t x d_t, nor N x h.
     """
     d_t, h = rows.n_columns, min(n_atoms, rows.n_columns, rows.n_rows)
     size = h + _OVERSAMPLING
@@ -56,9 +56,8 @@ def initial_target_dictionary(
         rng = np.random.default_rng(random_state)
         basis = rng.standard_normal((d_t, size)).astype(rows.dtype)
         for _ in range(_PASSES):
-            basis = np.linalg.qr(rows.cross(rows.project(basis)))[0]
-    projected = rows.project(basis)
-    _, vectors = np.linalg.eigh((projected.T @ projected).astype(np.float64))
+            basis = np.linalg.qr(rows.round_trip(basis))[0]
+    _, vectors = np.linalg.eigh(rows.gram(basis))
     return np.ascontiguousarray(basis @ vectors[:, ::-1][:, :h].astype(rows.dtype))
 
 

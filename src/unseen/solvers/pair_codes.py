@@ -23,7 +23,7 @@ import numpy as np
 from unseen.pairs.loss import is_squared
 from unseen.solvers.block import Ridge
 from unseen.solvers.pair_kernels import FLATTEST, descend_pairs, face_inverse
-from unseen.solvers.source_codes import fit_source_codes, quadratic
+from unseen.solvers.simplex import fit_source_codes, quadratic
 from unseen.support.work import in_threads
 
 TINY = 1e-13

@@ -1,10 +1,19 @@
-"""The simplex, the set of the source codes in Eq. (pb): projection, and quadratic programs."""
+"""The simplex, the set of the source codes in Eq. (pb): projection, quadratic programs, and the
+codes of classes by their descriptions alone."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from unseen.solvers.block import Ridge, Solution, finish, relative
 from unseen.solvers.compiled import helper, kernel
+
+SETS = ("simplex", "affine", "free")
+TOL = 1e-8  # of codes from the data fit alone
+SINGULAR = 1e-13
+PROXIMAL = 1e-3
 
 # Loops rather than array expressions, as in ascent.py. Along rows and without sums, so that those
 # that must keep their order fill whole registers too.
@@ -125,3 +134,78 @@ def simplex_qp(H, R, Z, tol, max_pivots):
         for k in range(h):
             z[k] /= total
     return pivots, gaps
+
+
+class Quadratic(NamedTuple):
+    """φ p_B as z'Hz/2 - r'z; z = offset + inverse (r + lift centre + ...) solves H + lift I on the
+    set without z >= 0. inverse = root root'.
+    """
+
+    H: np.ndarray
+    R: np.ndarray
+    inverse: np.ndarray
+    root: np.ndarray
+    offset: np.ndarray
+    lift: float
+
+    def values(self, Z: np.ndarray) -> np.ndarray:
+        """φ p_B of codes, one value per class, without λ2s/2 |x_i|²."""
+        fit = 0.5 * np.einsum("ih,ih->i", Z @ self.H, Z)
+        return fit - np.einsum("ih,ih->i", Z, self.R)
+
+
+def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -> Quadratic:
+    """φ p_B of classes given as S B (C x h), on a set of codes."""
+    H = ridge.phi * ridge.H
+    values, vectors = np.linalg.eigh(H)
+    usual = float(np.median(values[values > SINGULAR * values[-1]]))
+    lift = PROXIMAL * usual if code_set == "simplex" and values[0] < PROXIMAL * usual else 0.0
+    if need_inverse and code_set != "simplex" and values[0] <= SINGULAR * values[-1]:
+        raise ValueError("codes with a pair loss need λ1s > 0, or B of full column rank")
+    lifted = values + lift
+    keep = lifted > SINGULAR * lifted[-1]
+    root, offset = vectors[:, keep] / np.sqrt(lifted[keep]), np.zeros(len(H))
+    if code_set != "free":
+        column = root @ root.sum(axis=0)
+        offset = column / column.sum() if column.sum() > 0 else np.full(len(H), 1.0 / len(H))
+        across = root.sum(axis=0) / max(np.linalg.norm(root.sum(axis=0)), 1e-300)
+        root = root - np.outer(root @ across, across)
+    R = ridge.phi * ridge.lambda2 * np.ascontiguousarray(SB, np.float64)
+    return Quadratic(H, R, root @ root.T, root, offset, lift)
+
+
+def fit_source_codes(SB: np.ndarray, ridge: Ridge, code_set: str = "simplex") -> Solution:
+    """argmin_z p_B(z) for all classes, the initial codes of Alg. 2 (Eq. (pb)).
+
+    SB = S B (C x h), ridge with B'B. Exact: closed form, or a finite active-set method whose
+    certificate is the Frank-Wolfe gap. With λ1s = 0 and singular B'B: least norm (free), or any
+    minimiser (simplex, affine). The objective is without λ2s/2 |x_i|².
+    """
+    fit = quadratic(SB, ridge, code_set, need_inverse=False)
+    codes, n_iter, gap = fit.offset + fit.R @ fit.inverse, 1, 0.0
+    if code_set == "affine":
+        codes = _affine_codes(fit)
+    if code_set == "simplex":
+        codes = np.zeros_like(fit.R)
+        h, scale = len(fit.H), np.abs(fit.H).max() + np.abs(fit.R).max()
+        lift = max(0.0, 1e-13 * np.trace(fit.H) - ridge.phi * ridge.lambda1)
+        lifted = fit.H + lift * np.eye(h)
+        pivots, _ = simplex_qp(lifted, fit.R, codes, 1e-3 * TOL * scale, 20 * h + 100)
+        G = codes @ fit.H - fit.R
+        gap = float(np.sum(np.einsum("ih,ih->i", G, codes) - G.min(axis=1)))
+        n_iter = int(pivots.max(initial=0))
+    objective = float(fit.values(codes).sum())
+    pulls = 0.5 * float(np.abs(np.einsum("ih,ih->i", codes, fit.R)).sum())
+    optimality = relative(gap, max(abs(objective), pulls)) if gap > 0 else 0.0
+    codes = codes.astype(np.result_type(SB, np.float32))
+    history = [(n_iter, objective, gap)]
+    return finish("The source codes", codes, history, TOL, optimality=optimality)
+
+
+def _affine_codes(fit: Quadratic) -> np.ndarray:
+    """Least squares with z'e = 1, through the null space of e', which also serves a singular H."""
+    h = len(fit.H)
+    centre = np.full(h, 1.0 / h)
+    basis = np.linalg.qr(np.column_stack([np.ones(h), np.eye(h)[:, 1:]]))[0][:, 1:]
+    inverse = np.linalg.pinv(basis.T @ fit.H @ basis, hermitian=True)
+    return centre + ((fit.R - fit.H @ centre) @ basis) @ inverse @ basis.T

@@ -10,12 +10,14 @@ so rows may come block by block.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import row_blocks
+from unseen.rows.layout import Layout, let_go
 from unseen.solvers.ascent import ascend_each_row
 from unseen.solvers.block import EFFORT, Effort, Ridge, Solution, finish, relative
 from unseen.support.work import in_threads
@@ -30,6 +32,15 @@ class TargetState(NamedTuple):
 
     duals: np.ndarray | None
     Z: np.ndarray
+
+
+class Sums(NamedTuple):
+    """Of rows together: -z0'X D, rise and gap (see `_Rows`), and the most sweeps of any of them."""
+
+    base: float
+    rise: float
+    gap: float
+    n_sweeps: int
 
 
 class _Products(NamedTuple):
@@ -75,35 +86,69 @@ class TargetSolver:
         self.least = max(float(ridge.lambda1), 1.0 / largest)
         self._kept: dict[np.dtype, _Products] = {}
 
-    def solve(self, XD: np.ndarray, pairs: Pairs, state: TargetState | None = None) -> Solution:
+    def solve(
+        self,
+        XD: np.ndarray,
+        pairs: Pairs,
+        state: TargetState | None = None,
+        layout: Layout | None = None,
+    ) -> Solution:
         """The Zt step of Algs. 2 and 4: codes (n x h) of rows given as X D (n x h).
 
-        state: of an earlier solution; no row gets worse than it was. n_iter is the largest number
-        of sweeps any row took; the objective is without φ λ2t/2 |x_j|².
+        state: of an earlier solution; no row gets worse than it was. layout: where codes and duals
+        lie. n_iter is the largest number of sweeps any row took; the objective is without
+        φ λ2t/2 |x_j|².
         """
         XD = np.ascontiguousarray(XD)
-        n_rows, dtype, half = len(XD), XD.dtype, 0.5 * self.fit.phi * self.fit.lambda2
-        A = np.zeros((n_rows, len(self.Q)), dtype)
-        if state is not None and state.duals is not None and state.duals.shape == A.shape:
-            A[:] = state.duals
+        layout = Layout(len(XD)) if layout is None else layout
+        A = layout.zeros((len(XD), len(self.Q)), XD.dtype)
+        Z = layout.zeros(XD.shape, XD.dtype)
+        duals, old = (None, None) if state is None else state
+        duals = duals if duals is not None and duals.shape == A.shape else None
+        old = old if old is not None and old.shape == XD.shape else None
+        found = []
+        for rows in layout.blocks:
+            starts = [None if table is None else table[rows] for table in (duals, old)]
+            found.append(self.solve_block(XD[rows], pairs[rows], Z[rows], A[rows], *starts))
+            let_go(XD, A, Z, duals, old)
+        return self.finish(found, XD.dtype, TargetState(A, Z))
+
+    def solve_block(
+        self,
+        XD: np.ndarray,
+        pairs: Pairs,
+        Z: np.ndarray,
+        A: np.ndarray,
+        duals: np.ndarray | None,
+        old: np.ndarray | None,
+    ) -> Sums:
+        """Codes Z and duals A of a block of rows, from duals and codes of an earlier solution."""
+        base = rise = gap = 0.0
+        n_sweeps = 0
+        if duals is not None:
+            A[:] = duals
             pairs.clip(A)
-        old = None if state is None or np.shape(state.Z) != XD.shape else state.Z
-        Z, base, rise, gap, n_sweeps = np.empty_like(XD), 0.0, 0.0, 0.0, 0
-        for rows in row_blocks(n_rows, 8 * max(len(self.Q), XD.shape[1]), BLOCK_BYTES):
+        for rows in row_blocks(len(XD), 8 * max(len(self.Q), XD.shape[1]), BLOCK_BYTES):
             x, z, part = XD[rows], Z[rows], pairs[rows]
-            np.matmul(x, self._for(dtype).ridge, out=z)
+            np.matmul(x, self._for(XD.dtype).ridge, out=z)
             base -= float(np.einsum("jh,jh->j", z, x).sum(dtype=np.float64))
             found = self._ascend(z, A[rows], part)
             if old is not None:
-                self._keep_better(x, z, found, np.asarray(old[rows], dtype), part)
+                self._keep_better(x, z, found, np.asarray(old[rows], XD.dtype), part)
             rise, gap = rise + float(found.rise.sum()), gap + float(found.gap.sum())
             n_sweeps = max(n_sweeps, int(found.sweeps.max(initial=0)))
+        return Sums(base, rise, gap, n_sweeps)
+
+    def finish(self, found: Sequence[Sums], dtype: np.dtype, state: TargetState) -> Solution:
+        """The Solution that blocks with these sums make up."""
+        base, rise, gap, _ = (float(sum(part)) for part in zip(*found, strict=True))
+        n_sweeps = max(sums.n_sweeps for sums in found)
+        half = 0.5 * self.fit.phi * self.fit.lambda2
         # Where all pairs keep their margin nothing moves, and the gap is mere rounding.
         rounding = 4 * float(np.finfo(dtype).eps) * abs(half * base)
         optimality = relative(gap, rise) if gap > rounding else 0.0
         what, history = "The target-code block (Zt)", [(n_sweeps, half * base + rise, gap)]
-        state, tol = TargetState(A, Z), self.effort.tol
-        return finish(what, Z, history, tol, optimality=optimality, state=state)
+        return finish(what, state.Z, history, self.effort.tol, optimality=optimality, state=state)
 
     def _for(self, dtype: np.dtype) -> _Products:
         """The products in the type of the rows."""

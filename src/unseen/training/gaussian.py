@@ -19,6 +19,7 @@ import scipy.linalg
 from unseen.errors import InputError
 from unseen.model.gaussian import Posterior, gaussian_kernel, median_square, squared_distances
 from unseen.rows.moments import Moments
+from unseen.solvers.penalised import solve_penalised
 
 # The ridge of the covariance is set as if its variance were spread over so many directions.
 DIRECTIONS = 300
@@ -184,10 +185,4 @@ def _expected_score(model: Posterior, v: np.ndarray, away: np.ndarray) -> np.nda
 def kernel_ridge(K: np.ndarray, targets: np.ndarray, penalty: float) -> np.ndarray:
     """(K + penalty · mean diagonal · I)^-1 (targets - their average), C x h."""
     system = K + penalty * (np.trace(K) / len(K)) * np.eye(len(K))
-    try:
-        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError as error:
-        raise InputError(
-            f"the penalty {penalty:g} is too small for these descriptions: the system is singular"
-        ) from error
-    return scipy.linalg.cho_solve(factor, targets - targets.mean(axis=0), check_finite=False)
+    return solve_penalised(system, targets - targets.mean(axis=0), penalty, "descriptions")

@@ -9,7 +9,6 @@ the start is close to the identity, so that some dozens of products with X are e
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ import scipy.special
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from unseen.errors import warn_user
 from unseen.rows.blocks import TrainingRows, array_blocks, sum_of_squares
 from unseen.rows.scaling import RowScaling
 from unseen.support.work import threads_for
@@ -195,11 +195,10 @@ class _Problem:
         limits = {"maxiter": _MAX_ITER, "gtol": tol, "ftol": np.finfo(self.rows.dtype).eps}
         found = lbfgs(self.value_and_gradient, v, maxcor=_MEMORY, **limits)
         if found.nit >= _MAX_ITER:
-            warnings.warn(
+            warn_user(
                 f"training of the classifiers stopped after {_MAX_ITER} steps before it had "
                 "converged; a larger penalty makes the problem easier",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         W, bias = self._weights(found.x)
         return Linear(W, (bias - self.mean @ W).astype(W.dtype), int(found.nit))

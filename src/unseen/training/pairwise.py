@@ -67,7 +67,7 @@ class PairwiseTraining:
     """
 
     def __init__(self, start: Training, found: list[Any] | None = None) -> None:
-        self.S, self.rows, self.pairs = start.data
+        self.S, self.rows, self.pairs, _ = start.data
         self.lambdas, self.effort, self.starts = start.lambdas, start.effort, (start.Zs,)
         self.parameters = Parameters(start.B, start.D, start.W)
         self._duals = np.zeros((self.rows.n_rows, len(self.S)), start.W.dtype)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.model.objective import Codes, Lambdas, ObjectiveParts
+from unseen.rows.layout import let_go
 
 if TYPE_CHECKING:
     from unseen.training.alternating import Data
@@ -45,5 +46,7 @@ def check_array(array: Any, shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype not in (np.float32, np.float64):
         raise ValueError(f"an array of shape {shape} is expected")
     with np.errstate(over="ignore"):
-        if not np.isfinite(np.square(np.abs(array).max(initial=0))):
+        # Not abs(array), which would be a copy of what may be larger than memory.
+        if not np.isfinite(np.square(max(array.max(initial=0), -array.min(initial=0)))):
             raise ValueError("the numbers are too large")
+    let_go(array)
