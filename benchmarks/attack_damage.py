@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import zipfile
@@ -118,7 +119,7 @@ def resealed(kind: str) -> Damage:
         content = json.loads(json.loads(raw[8 : 8 + size])["__metadata__"][kind])
         arrays = dict(tensors_of(raw))
         if rng.random() < 0.6:
-            _put_junk(rng, content)
+            put_junk(rng, content)
         else:
             name = list(arrays)[int(rng.integers(len(arrays)))]
             changed = _SHAPES[int(rng.integers(len(_SHAPES)))](arrays[name])
@@ -129,19 +130,21 @@ def resealed(kind: str) -> Damage:
     return damaged
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Where a value of JSON has others: what holds them, and by which key."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
-    inner = [p for key in keys if isinstance(value[key], (dict, list)) for p in _places(value[key])]
+    inner = [p for key in keys if isinstance(value[key], (dict, list)) for p in places(value[key])]
     return [(value, key) for key in keys] + inner
 
 
-def _put_junk(rng: Rng, content: Any) -> None:
-    spots = _places(content)
+def put_junk(rng: Rng, content: Any) -> None:
+    """Something odd in place of some value, or a value lost."""
+    spots = places(content)
     holder, key = spots[int(rng.integers(len(spots)))]
     if rng.random() < 0.2 and isinstance(holder, dict):
         del holder[key]
     else:
-        holder[key] = JUNK[int(rng.integers(len(JUNK)))]
+        holder[key] = copy.deepcopy(JUNK[int(rng.integers(len(JUNK)))])
 
 
 def record_damaged(rng: Rng, raw: bytes) -> bytes:
@@ -149,5 +152,5 @@ def record_damaged(rng: Rng, raw: bytes) -> bytes:
     if rng.random() < 0.3:
         return words_damaged(rng, raw)
     record = json.loads(raw)
-    _put_junk(rng, record)
+    put_junk(rng, record)
     return json.dumps(record).encode() + b"\n"

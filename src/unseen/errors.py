@@ -6,6 +6,8 @@ import difflib
 import heapq
 import importlib
 import os
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
@@ -15,6 +17,8 @@ from unicodedata import normalize
 # A name longer than this is no slip of the pen, and comparing with so many takes a moment.
 _MOST_LETTERS = 200
 _MOST_COMPARED = 2000
+# Packages through which a user's call comes here: a warning points at the line before them.
+_BETWEEN = ("unseen", "sklearn", "joblib")
 
 
 class InputError(ValueError):
@@ -30,6 +34,14 @@ class UnableError(InputError, AttributeError):
 
     Also an AttributeError, so that `hasattr` tells whether the call can be made.
     """
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, pointing at the line of the user, through however many calls it came."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 class MissingExtraError(ImportError):

@@ -72,6 +72,16 @@ class Contract:
     def make(cls) -> ZeroShotClassifier:
         return METHODS[cls.method]().set_params(**cls.quick)
 
+    def test_a_warning_points_at_the_line_of_the_user(self, data: Any) -> None:
+        vectors = data.classes.vectors.copy()
+        vectors[-1] = vectors[-2]
+        table = ClassTable(data.classes.names, vectors)
+        pipe = make_pipeline(FunctionTransformer(), self.make())
+        name = type(self.make()).__name__.lower()
+        with pytest.warns(TrustWarning, match="have the same description") as caught:
+            pipe.fit(*data.training_set(), **{f"{name}__classes": table})
+        assert {w.filename for w in caught if w.category is TrustWarning} == {__file__}
+
     # -- scikit-learn ---------------------------------------------------------------------------
 
     def test_passes_the_checks_of_scikit_learn(self) -> None:

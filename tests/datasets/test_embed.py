@@ -253,3 +253,54 @@ def test_a_killed_run_resumes(shapes: Path, tmp_path: Path) -> None:
     assert again.n_pictures == 48
     found, plain = (np.load(tmp_path / d / "features.npy") for d in ("data", "other"))
     np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+@pytest.mark.parametrize("n_replaced", range(7))
+def test_a_kill_never_mixes_two_data_sets(
+    n_replaced: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after so many of the six files have taken their places."""
+
+    def embedded(seed: int, out: str) -> None:
+        for k, name in enumerate(NAMES[:3]):
+            (tmp_path / out / "photos" / name).mkdir(parents=True, exist_ok=True)
+            picture(name, seed + k).save(tmp_path / out / "photos" / name / "a.png")
+        embed_folder(tmp_path / out / "photos", tmp_path / "data", images="basic")
+
+    def content() -> bytes | None:
+        try:
+            data = read_dataset(tmp_path / "data")
+        except InputError:
+            return None
+        return data.X.tobytes() + str(data.image_paths).encode()
+
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    embedded(0, "new")
+    new = content()
+    embedded(50, "old")
+    old, replaced = content(), []
+    monkeypatch.setattr(Path, "replace", _killing(replaced, n_replaced))
+    process = os.fork()
+    if process == 0:
+        try:
+            embedded(0, "new")
+        finally:
+            os._exit(0)
+    os.waitpid(process, 0)
+    monkeypatch.undo()
+    assert old not in (None, new)
+    assert content() == (None if n_replaced < 6 else new)
+
+
+def _killing(replaced: list[Path], most: int) -> Any:
+    replace = Path.replace
+
+    def counted(self: Path, target: Path) -> Any:
+        if Path(target).parent.name == "data":
+            if len(replaced) == most:
+                os._exit(9)
+            replaced.append(target)
+        return replace(self, target)
+
+    return counted

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unseen import ESZSL, ClassTable, make_zero_shot, open_rows
-from unseen.errors import TrustWarning
+from unseen.errors import InputError, TrustWarning
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,13 @@ def test_classes_of_the_same_description(data: Any) -> None:
     first, last = data.classes.names[[0, -1]].tolist()
     with pytest.warns(TrustWarning, match=f"'{first}' and '{last}' have the same description: no"):
         ESZSL().fit(*data.training_set(), classes=ClassTable(data.classes.names, vectors))
+
+
+def test_labels_that_hold_numbers_that_are_no_letters(data: Any) -> None:
+    X, y = data.training_set()
+    forged = np.full(len(y), 0x110000, dtype=np.uint32).view("<U1")
+    with pytest.raises(InputError, match="labels: they hold numbers that are no letters"):
+        ESZSL().fit(X, forged, classes=data.classes)
 
 
 def test_rows_that_are_all_the_same_and_scores_that_tie(data: Any) -> None:

@@ -8,6 +8,7 @@ import clarabel as _clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
 
@@ -125,6 +126,25 @@ def test_regression_worked_by_hand() -> None:
     weights, bias = regress(np.eye(3), same, 1.0, 0.5)
     assert (weights == 0).all()
     np.testing.assert_array_equal(bias, [7.0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bias_is_the_middle_of_those_that_are_optimal(seed: int) -> None:
+    """Given α, a linear program: min ν n ε + Σ ξ_i under |r_i - b| <= ε + ξ_i, over b, ε, ξ."""
+    rng = np.random.default_rng(seed)
+    S, t, cost, nu, n = rng.standard_normal((8, 2)), rng.standard_normal((8, 1)), 0.7, 0.5, 8
+    K = np.exp(-((S[:, None] - S) ** 2).sum(axis=2))
+    (alpha,), (b,) = (np.atleast_2d(found.T) for found in regress(K, t, cost, nu))
+    r = t[:, 0] - K @ alpha
+    one, eye = np.ones((n, 1)), np.eye(n)
+    within = np.vstack([np.hstack([-one, -one, -eye]), np.hstack([one, -one, -eye])])
+    bounds = [(None, None)] + [(0, None)] * (n + 1)
+    price = np.concatenate([[0.0, nu * n], np.ones(n)])
+    given: Any = {"A_ub": within, "b_ub": np.concatenate([-r, r]), "bounds": bounds}
+    best = linprog(price, **given).fun
+    given |= {"A_ub": np.vstack([within, price]), "b_ub": np.append(given["b_ub"], best + 1e-5)}
+    ends = [sign * linprog([sign, *np.zeros(n + 1)], **given).fun for sign in (1, -1)]
+    assert b == pytest.approx(np.mean(ends), abs=1e-3)
 
 
 def test_ridge_is_that_of_scikit_learn(problem: Problem) -> None:

@@ -18,6 +18,7 @@ from unseen.evaluation import comparing
 from unseen.evaluation.comparison import Compared, Comparison
 from unseen.evaluation.estimates import Estimate
 from unseen.metrics import mean_average_precision
+from unseen.metrics.intervals import accuracy_draws
 from unseen.support import work
 
 
@@ -53,14 +54,20 @@ def test_scores_are_those_of_fits_by_hand(data: Any) -> None:
     found = compare(X, y, data.classes, ["eszsl", SAE(encoder_weight=3.0)], n_splits=3)
     table = data.classes.select(data.seen)
     for name, model in (("eszsl", ESZSL()), ("sae", SAE(encoder_weight=3.0))):
-        accuracy, precision = [], []
+        accuracy, precision, lows = [], [], []
         for kept, held in ClassHoldout(0.2, 3, 0).split(X, y):
             model.fit(X[kept], y[kept], classes=table)
             accuracy.append(model.score(X[held], y[held]))
             scores = model.similarities(X[held])
             precision.append(mean_average_precision(y[held], scores, model.classes_))
+            draws = accuracy_draws(y[held], model.predict(X[held])).per_class
+            lows.append(min(np.quantile(draws, 0.025), accuracy[-1]))
         assert found.of(name).per_class_accuracy == pytest.approx(tuple(accuracy))
         assert found.of(name).mean_average_precision == pytest.approx(tuple(precision))
+        interval = found.of(name).interval
+        assert interval is not None
+        assert interval.low == pytest.approx(np.mean(lows))
+        assert interval.low < np.mean(accuracy) < interval.high
     assert (found.n_splits, found.n_held, found.n_seen) == (3, 2, 12)
     means = [found.estimate(one.method).mean for one in found.methods]
     assert means == sorted(means, reverse=True)
@@ -84,7 +91,9 @@ def test_unseen_classes_take_no_part(data: Any) -> None:
 
 def test_every_method_that_is_installed_takes_part(data: Any, monkeypatch: Any) -> None:
     fitted = []
-    monkeypatch.setattr(comparing, "_measure", lambda m, *_: fitted.append(m) or [0.5, 0.5, 0.1, 1])
+    monkeypatch.setattr(
+        comparing, "_measure", lambda m, *_: fitted.append(m) or [0.5, 0.5, 0.1, 1, 0.4, 0.6]
+    )
     found = run(data, n_splits=2)
     assert {one.method for one in found.methods} == set(available())
     assert len(fitted) == 2 * len(available())
@@ -125,7 +134,7 @@ class Clock:
         taken = self.seconds[type(model)]
         self.now += taken
         self.measured.append(type(model))
-        return [0.5, 0.5, taken, 7.0 if is_first else None]
+        return [0.5, 0.5, taken, 7.0 if is_first else None, 0.4, 0.6]
 
 
 def test_a_budget_goes_to_cheap_methods_first(data: Any, monkeypatch: Any) -> None:

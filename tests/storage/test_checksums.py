@@ -152,7 +152,7 @@ def test_fit_makes_no_checksum(make: Any, monkeypatch: pytest.MonkeyPatch, tmp_p
     X, y = rows()
     with monkeypatch.context() as patch:
         patch.setattr("unseen.storage.checkpoint.data_checksum", refuse)
-        patch.setattr("unseen.estimators.resumable.data_checksum", refuse)
+        patch.setattr("unseen.estimators.base.data_checksum", refuse)
         model = make().fit(X, y, classes=DATA.classes)
         with pytest.raises(AssertionError):
             model.save(tmp_path / "model")
@@ -166,7 +166,7 @@ def test_a_checkpoint_needs_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         made.append(1)
         return data_checksum(*given)
 
-    monkeypatch.setattr("unseen.estimators.resumable.data_checksum", count)
+    monkeypatch.setattr("unseen.estimators.base.data_checksum", count)
     X, y = rows()
     small_jlse().fit(X, y, classes=DATA.classes, checkpoint=tmp_path / "checkpoint")
     assert made == [1]

@@ -16,7 +16,9 @@ from unseen.support.text import words as as_words
 def as_names(names: Any, what: str) -> np.ndarray:
     """A 1-d array of names of one kind: strings (numpy's own, not objects) or numbers."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"{what} must be a list, not {names!r}")
+        is_short = isinstance(names, (str, int, float)) or names is None
+        shown = repr(names)[:200] if is_short else f"a {type(names).__name__}"
+        raise InputError(f"{what} must be a list, not {shown}")
     check_unmasked(names, what)
     array: Any = names
     if not isinstance(names, np.ndarray) or names.dtype.kind in "OT":

@@ -69,8 +69,9 @@ class ZeroShotDataset(Shown):
         check_features(X)
         if X.shape[0] != labels.size:
             more = labels.size - X.shape[0]
-            first = f"; is the first label, {str(labels[0])!r}, a header?"
-            hint = {1: first, -1: "; was the first label taken for a header?"}.get(more, "")
+            hint = {-1: "; was the first label taken for a header?"}.get(more, "")
+            if more == 1:
+                hint = f"; is the first label, {str(labels[0])!r}, a header?"
             raise InputError(f"{X.shape[0]} rows of features but {labels.size} labels{hint}")
         check_finite(X, self.feature_names)
         self._check_split()

@@ -106,6 +106,9 @@ def embed_folder(
         made["classes.csv"].write_text(table, encoding="utf-8")
         made[ENCODER].write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         _write_skipped(made["skipped.csv"], listing.skipped)
+        # The files take their places one after the other, the features last. Without them a command
+        # that is killed in between leaves nothing that looks like a data set.
+        (out / "features.npy").unlink(missing_ok=True)
     silent = class_words.silent(words) if text == class_words.TFIDF else []
     n_classes = len({found[name] for name in kept})
     seconds = time.perf_counter() - began

@@ -30,7 +30,9 @@ def read_encoder(path: Path) -> dict[str, Any]:
         if text is not None:
             templates = [str(template) for template in text.get("templates", ())]
             encoder["text"] = {"name": str(text["name"]), "templates": templates}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # a stranger's file may hold anything in place of anything
         raise InputError(f"{path} is not a file of 'unseen embed', or it is damaged") from error
     return encoder
 

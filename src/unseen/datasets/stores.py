@@ -24,6 +24,7 @@ from unseen.datasets.row_files import (
 from unseen.errors import InputError, listed, require
 from unseen.files import reading
 from unseen.files.tables import LABEL_COLUMNS
+from unseen.files.zarr_store import check_chunks, check_zarr
 from unseen.rows.parts import (
     ArrayPart,
     NpyPart,
@@ -178,16 +179,21 @@ def _is_zarr(path: Path) -> bool:
 
 def _zarr(path: Path) -> tuple[Part, Any]:
     zarr: Any = require("zarr", "stores", f"reading {path}")
+    size = check_zarr(path, (*_ARRAYS, *_LABELS))
     with reading.whole(path, ".zarr"):
         opened = zarr.open(str(path), mode="r")
-    if hasattr(opened, "shape"):
-        return ZarrPart(opened, str(path)), None
-    arrays = {name: opened[name] for name in (*_ARRAYS, *_LABELS) if name in opened}
-    features = reading.first(arrays, _ARRAYS)
-    if features is None:
-        raise InputError(f"{path} has no array {listed(_ARRAYS)}")
-    labels = reading.first(arrays, _LABELS)
-    return ZarrPart(features, str(path)), None if labels is None else np.asarray(labels[:])
+        if hasattr(opened, "shape"):
+            found = {_ARRAYS[0]: opened}
+        else:
+            found = {name: opened[name] for name in (*_ARRAYS, *_LABELS) if name in opened}
+        features, labels = reading.first(found, _ARRAYS), reading.first(found, _LABELS)
+        if features is None:
+            raise InputError(f"{path} has no array {listed(_ARRAYS)}")
+        check_chunks(features, path, size)
+        if labels is not None:
+            check_chunks(labels, path, size)
+            labels = np.asarray(labels[:])
+    return ZarrPart(features, str(path)), labels
 
 
 def _has_lists(path: Path) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.files.writing import writing
+from unseen.files.writing import remove_left, writing
 
 _KEY = 16
 _MOST = 4096
@@ -48,6 +48,7 @@ class Cache:
         self._places: dict[bytes, tuple[int, int]] = {}
         self._new: dict[bytes, np.ndarray] = {}
         self._written = time.monotonic()
+        remove_left(self._folder / "any.npy", everything=True)
         for path in sorted(self._folder.glob("*.npy")):
             self._open(path)
 
@@ -59,9 +60,9 @@ class Cache:
             if digest != path.stem:
                 return
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError):
+        except Exception:  # numpy raises those of a parser too
             return
-        if rows.dtype != self._type or rows.ndim != 1:
+        if not isinstance(rows, np.ndarray) or rows.dtype != self._type or rows.ndim != 1:
             return
         number = len(self._parts)
         self._parts.append(rows)

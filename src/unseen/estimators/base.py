@@ -6,29 +6,28 @@ import copy
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names, check_unmasked
-from unseen.errors import InputError, TrustWarning, UnableError
+from unseen.errors import InputError, TrustWarning, warn_user
 from unseen.estimators.calibration import learn_calibration
-from unseen.estimators.candidates import candidates_of, check_scored, doubts_of_scores, n_tied
-from unseen.estimators.linear_explanation import explain_linear
-from unseen.inference.relative import probabilities, relative_scores
+from unseen.estimators.candidates import check_scored
+from unseen.estimators.scoring import Scoring, on_dask
 from unseen.metrics import per_class_accuracy
 from unseen.rows.blocks import all_the_same, checked_array, is_dask, row_blocks
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.rows.store import RowStore, store_for
-from unseen.storage.checkpoint import TrainedOn
+from unseen.storage.checkpoint import Checkpoint, TrainedOn, data_checksum
 from unseen.storage.models import save
-from unseen.support.guarded import guarded
-from unseen.support.parameters import Composite, at_least, check_number, check_values
+from unseen.support.parameters import Composite, plain_parameters
 
 # What `fit` has set anew when it begins to learn.
 _SET_BY_CHECKS = {"n_features_in_", "feature_names_in_", "class_table_"}
@@ -40,30 +39,14 @@ _ORDINARY = (
 )
 _SAME = "all training rows are the same: no class can be told from another"
 # Methods that a Dask collection is enough for, and what to do for the others.
-_ONE_PASS = "GaussianMatch, GFZSL, ESZSL, SAE, EXEM or COSTA(classifier='ridge')"
+_ON_DASK = "GaussianMatch, JLSE, KernelJLSE, GFZSL, ESZSL, SAE, EXEM or COSTA(classifier='ridge')"
 _WAY_OUT = (
     'bring the rows into memory (X.compute()), or write them (da.to_npy_stack("rows", X)) and '
     'open them (unseen.open_rows("rows/*.npy"))'
 )
 
 
-class TopK(NamedTuple):
-    """The best candidates of each row: names and scores, both N x k, best first."""
-
-    names: np.ndarray
-    scores: np.ndarray
-
-
-class Ranking(NamedTuple):
-    """The rows that fit one class best: row numbers and scores, best first."""
-
-    rows: np.ndarray
-    scores: np.ndarray
-
-
-class ZeroShotClassifier(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Composite
-):
+class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
     """A classifier of classes that need not have a single training row.
 
     A method gives three functions, and the base does the rest:
@@ -101,20 +84,11 @@ class ZeroShotClassifier(
     # How `_fit` reads rows that are a `RowStore`: in a few passes over "blocks", in "rounds" that
     # read them again and again, or from "memory" alone.
     row_reading: ClassVar[str] = "memory"
+    # Whether rows that are read in rounds may also lie on the workers of a Dask cluster.
+    fits_on_workers: ClassVar[bool] = False
 
-    n_features_in_: int
     feature_names_in_: np.ndarray
-    class_table_: ClassTable
-    classes_: np.ndarray
-    seen_classes_: np.ndarray
-    unseen_classes_: np.ndarray
     training_data_: dict[str, Any]
-    seen_penalty_: float
-    temperature_: float
-    scaling_: RowScaling
-    class_scaling_: ClassScaling | GroupedScaling
-    weights_: np.ndarray
-    bias_: np.ndarray
     _trained_on: TrainedOn | None = None
 
     def fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
@@ -123,7 +97,8 @@ class ZeroShotClassifier(
         Parameters
         ----------
         X : N x d_t rows. An array, a DataFrame, a memory-mapped array, or a `RowStore`. Methods
-            that read rows in blocks also take a Dask array or DataFrame, see docs/scale.md.
+            that read rows in blocks, and JLSE, also take a Dask array or DataFrame, see
+            docs/scale.md.
         y : N names of classes; None for the labels of a `RowStore`.
         classes : the class table (also a mapping or a DataFrame). Classes without rows are the
             unseen ones. Texts are encoded by TF-IDF, learned from those of the seen classes.
@@ -142,13 +117,13 @@ class ZeroShotClassifier(
         )
         table.check_known(seen, counts)
         for doubt in [*[_ORDINARY] * one_hot, *table.doubts(seen)]:
-            warnings.warn(doubt, TrustWarning, stacklevel=2)
+            warn_user(doubt, TrustWarning)
         self._set_classes(table, seen)
         self._fit_checked(X, numbered(labels, seen), table.select(seen))
         if is_dask(given):
             return self
         if all_the_same(X):  # some methods refuse them
-            warnings.warn(_SAME, TrustWarning, stacklevel=2)
+            warn_user(_SAME, TrustWarning)
         self._trained_on = TrainedOn(given, y, X.dtype, table)
         return self
 
@@ -188,108 +163,6 @@ class ZeroShotClassifier(
                 "reads rows in blocks"
             ) from error
 
-    def predict(self, X: Any, candidates: Any = None, reject: float | None = None) -> np.ndarray:
-        """The name of the best candidate for each row.
-
-        `candidates`: None for `classes_`, "all", "seen" or "unseen", a list of names, or a class
-        table of classes that need not be known before.
-        `reject`: a row whose best candidate has a smaller probability (`predict_proba`) than this
-        gets None, for none of these.
-        """
-        table, best, sure, tied = self._candidates(candidates), [], [], 0
-        if reject is not None:
-            check_number(reject, "reject", 0, 1)
-            self._check_probable()
-        if is_dask(X):
-            return _on_dask().predict(self, X, table, reject)
-        for scores in self._score_blocks(X, table):
-            best.append(scores.argmax(axis=1))
-            tied += n_tied(scores)
-            if reject is not None:
-                sure.append(probabilities(scores, self._temperature()).max(axis=1))
-        names = table.names[np.concatenate(best)]
-        for doubt in doubts_of_scores(tied, names.size):
-            warnings.warn(doubt, TrustWarning, stacklevel=2)
-        if reject is not None:
-            names = names.astype(object)
-            names[np.concatenate(sure) < reject] = None
-        return names
-
-    @guarded(lambda model: model._check_probable())
-    def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
-        """The probability of each candidate, N x C', if it is one of them; columns as they are.
-
-        softmax(scores / T), where `calibrate_seen` learns the temperature T from classes held out
-        of training, so that of the rows it is sure of by 0.8 about 80 % are right.
-        """
-        scores: Any = self.similarities(X, candidates)
-        if is_dask(X):
-            return scores.map_blocks(probabilities, self._temperature(), dtype=scores.dtype)
-        return probabilities(scores, self._temperature())
-
-    def _check_probable(self) -> None:
-        """An error unless scores can become probabilities."""
-        if self._temperature() is None:
-            raise UnableError(
-                f"scores of {type(self).__name__} become probabilities by classes held out of "
-                "training: call calibrate_seen(X, y) with the training rows first, or use "
-                "'unseen fit --calibrate'"
-            )
-
-    def _temperature(self) -> Any:
-        return vars(self).get("temperature_")
-
-    def similarities(self, X: Any, candidates: Any = None) -> np.ndarray:
-        """The score of each row with each candidate, always N x C'; columns follow `candidates`."""
-        table = self._candidates(candidates)
-        if is_dask(X):
-            return _on_dask().similarities(self, X, table)
-        return np.concatenate(list(self._score_blocks(X, table)))
-
-    def decision_function(self, X: Any, candidates: Any = None) -> np.ndarray:
-        """`similarities` by the convention of scikit-learn.
-
-        With exactly two candidates it is one column: the score of the second minus the first.
-        """
-        scores = self.similarities(X, candidates)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def top_k(self, X: Any, k: int = 5, candidates: Any = None) -> TopK:
-        """The k best candidates of each row with their scores, best first."""
-        table = self._candidates(candidates)
-        k = checked_k(k, table.n_classes, "candidates")
-        if is_dask(X):
-            return TopK(*_on_dask().top_k(self, X, k, table))
-        names, scores = [], []
-        for block in self._score_blocks(X, table):
-            best = np.argsort(-block, axis=1, kind="stable")[:, :k]
-            names.append(table.names[best])
-            scores.append(np.take_along_axis(block, best, axis=1))
-        return TopK(np.concatenate(names), np.concatenate(scores))
-
-    def rank(self, name: Any, X: Any, k: int | None = None, against: Any = None) -> Ranking:
-        """Retrieval: the rows of X that fit the class `name` best, all of them or the first k.
-
-        With `against` (candidates as in `predict`, such as "unseen") those compete for the rows: a
-        row that fits another of them better comes later, which finds more where classes are alike.
-        """
-        if np.ndim(name) and not np.ndim(X):
-            raise InputError("rank takes the name of a class first and the rows second")
-        if is_dask(X):
-            return self._rank_on_dask([name], X, k, against)
-        return self._rank(lambda table: self.similarities(X, table), [name], k, against)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The embedding of rows in which they are compared with classes, N x h."""
-        check_is_fitted(self)
-        if is_dask(X):
-            return _on_dask().transform(self, X)
-        return np.concatenate([self._row_codes(block) for block in self._row_blocks(X)])
-
-    def transform_classes(self, classes: Any = None) -> np.ndarray:
-        """The embedding of classes (candidates as in `predict`) in the order of the candidates."""
-        return self._class_codes(self._candidates(classes))
-
     def score(self, X: Any, y: Any = None, candidates: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Per-class accuracy: the mean over the classes in y of the share of rows that are right.
 
@@ -297,34 +170,9 @@ class ZeroShotClassifier(
         """
         table, y = self._candidates(candidates), labels_of(X, y)
         if is_dask(X):
-            return _on_dask().score(self, X, _unless_dask(y), table, check_scored)
+            return on_dask().score(self, X, _unless_dask(y), table, check_scored)
         check_scored(self, y, table)
         return per_class_accuracy(y, self.predict(X, table))
-
-    @guarded(lambda model: model._check_explains())
-    def explain(self, x: Any, name: Any = None, top: int = 5) -> Any:
-        """Why the row x is, or is not, of the class `name`: seen classes and attributes.
-
-        Without a name the class is the one that x is predicted to be of. What comes back prints as
-        text, and has `tables()`. A method whose score is no inner product of two codes, and that
-        has no way of its own, gives no reasons.
-        """
-        x = one_row(x)
-        name = self.predict(x)[0] if name is None else name
-        table = self._candidates([name])
-        row = np.concatenate(list(self._row_blocks(x)))
-        score = float(self.similarities(x, [name])[0, 0])
-        return explain_linear(self, row, table, score, top)
-
-    def _check_explains(self) -> None:
-        """An error unless the score is r'c of `_row_codes` and `_class_codes`."""
-        kind, base = type(self), ZeroShotClassifier
-        parts = ("_prepare", "_score", "_gallery_codes", "_gallery_scores")
-        if any(getattr(kind, part) is not getattr(base, part) for part in parts):
-            raise UnableError(
-                f"{kind.__name__} gives no reasons: its scores do not come apart into those of "
-                "attributes or of seen classes; GaussianMatch, JLSE and ESZSL are some that do"
-            )
 
     def reveal(self, classes: Any) -> Self:
         """Returns a new model that knows more classes, without training; this one stays as it is.
@@ -362,11 +210,6 @@ class ZeroShotClassifier(
         """Write the fitted model to one file; `unseen.load` reads it. The file holds no code."""
         save(self, path)
 
-    @property
-    def _n_features_out(self) -> int:
-        """How many columns `transform` has; scikit-learn names them by it."""
-        return self._row_codes(np.zeros((1, self.n_features_in_))).shape[1]
-
     @classmethod
     def default_grid(cls) -> dict[str, Any]:
         """The parameters worth tuning, with a list of values or a range to draw them from."""
@@ -381,17 +224,9 @@ class ZeroShotClassifier(
     def _fit(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> None:
         raise TypeError(f"{type(self).__name__} must define _fit")
 
-    def _row_codes(self, X: np.ndarray) -> np.ndarray:
-        codes = self.scaling_(X) @ self.weights_.astype(X.dtype, copy=False)
-        if "bias_" in vars(self):
-            codes += self.bias_.astype(X.dtype, copy=False)
-        return codes
-
-    def _class_codes(self, table: ClassTable) -> np.ndarray:
-        return self.class_scaling_(table.vectors)
-
     def _check_state(self) -> None:
         """An error unless what a model file gave fits together: a row goes all the way through."""
+        self._check_scalings()
         row = np.linspace(-1.0, 1.0, self.n_features_in_)[None, :]
         table = self.class_table_.select(np.append(self.seen_classes_, self.unseen_classes_[:1]))
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
@@ -399,28 +234,13 @@ class ZeroShotClassifier(
         if scores.shape != (1, table.n_classes) or not np.isfinite(scores).all():
             raise InputError("its arrays do not fit together")
 
-    def _prepare(self, table: ClassTable) -> Any:
-        return self._class_codes(table)
-
-    def _score(self, X: np.ndarray, prepared: Any) -> np.ndarray:
-        return self._gallery_scores(self._gallery_codes(X), prepared)
-
-    def _gallery_codes(self, X: np.ndarray) -> np.ndarray:
-        """What an index keeps of a block of rows: all that scores need to know of them."""
-        return self._row_codes(X)
-
-    def _gallery_scores(self, codes: np.ndarray, prepared: Any) -> np.ndarray:
-        """The scores of rows, n x C', by what an index keeps of them."""
-        return codes @ prepared.T.astype(codes.dtype, copy=False)
-
-    def _gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
-        """Vectors of rows for an approximate search, by what an index keeps of them."""
-        return codes
-
-    def _gallery_queries(self, prepared: Any) -> np.ndarray | None:
-        """Vectors of classes whose inner product with those of rows ranks rows as the score does,
-        or nearly; None if there are none."""
-        return prepared
+    def _check_scalings(self) -> None:
+        """An array of the wrong shape may fit to the row above, and to no others."""
+        rows, descriptions = vars(self).get("scaling_"), vars(self).get("class_scaling_")
+        if isinstance(rows, RowScaling):
+            rows.check(self.n_features_in_)
+        if isinstance(descriptions, (ClassScaling, GroupedScaling)):
+            descriptions.check(self.class_table_.n_attributes)
 
     # -- shared parts ---------------------------------------------------------------------------
 
@@ -430,19 +250,6 @@ class ZeroShotClassifier(
         self.unseen_classes_ = np.setdiff1d(table.names, seen)
         self.classes_ = self.unseen_classes_ if self.unseen_classes_.size else seen
 
-    def _candidates(self, candidates: Any) -> ClassTable:
-        check_is_fitted(self)
-        return candidates_of(self, candidates)
-
-    def _number_if_seen(self, table: ClassTable) -> np.ndarray:
-        """The number of each class in training, -1 for others and for one described anew."""
-        known = self.class_table_.select(self.seen_classes_).vectors
-        number = np.searchsorted(self.seen_classes_, table.names)
-        number = np.minimum(number, self.seen_classes_.size - 1)
-        is_seen = self.seen_classes_[number] == table.names
-        is_seen &= np.isclose(table.vectors, known[number]).all(axis=1)
-        return np.where(is_seen, number, -1)
-
     def _row_blocks(self, X: Any, width: int = 0) -> Any:
         """Blocks of rows, which are no larger if each row becomes `width` numbers."""
         check_is_fitted(self)
@@ -450,63 +257,47 @@ class ZeroShotClassifier(
         blocks = row_blocks(X.shape[0], X.itemsize * max(X.shape[1], width))
         return (np.asarray(X[rows]) for rows in blocks)
 
-    def _rank(
-        self, similarities: Callable[[ClassTable], np.ndarray], wanted: Any, k: Any, against: Any
-    ) -> Ranking:
-        """`rank` of one class by scores of all rows with a table of candidates."""
-        if against is None:
-            scores = similarities(self._candidates(wanted))[:, 0]
-        else:
-            scores = relative_scores(similarities(self._against(wanted, against)))[:, 0]
-        k = scores.size if k is None else checked_k(k, scores.size, "rows")
-        best = np.argsort(-scores, kind="stable")[:k]
-        return Ranking(best, scores[best])
-
-    def _rank_on_dask(self, wanted: Any, X: Any, k: Any, against: Any) -> Ranking:
-        is_relative = against is not None
-        table = self._against(wanted, against) if is_relative else self._candidates(wanted)
-        if k is not None:
-            checked_k(k, sys.maxsize, "rows")
-        best = _on_dask().rank(self, X, table, k, is_relative)
-        if k is not None:
-            checked_k(k, best.n_rows, "rows")
-        return Ranking(best.rows, best.scores)
-
     def _for_scoring(self) -> Self:
         """This model for others to score rows by, without what only training needs."""
         return copy.copy(self)
 
-    def _score_blocks(self, X: Any, table: ClassTable) -> Any:
-        return self._scores_of(self._row_blocks(X, table.n_classes), self._score, table)
 
-    def _scores_of(self, blocks: Any, score: Callable[[Any, Any], np.ndarray], table: Any) -> Any:
-        """The scores of blocks of rows, or of what an index keeps of them."""
-        return self._scored(blocks, score, self._prepare(table), self._penalties(table))
+class ResumableClassifier(ZeroShotClassifier):
+    """A method whose `_fit` keeps its state in `_checkpoint`."""
 
-    def _scored(self, blocks: Any, score: Any, prepared: Any, penalties: Any) -> Any:
-        for block in blocks:
-            scores = score(block, prepared)
-            if penalties is not None:
-                scores -= penalties.astype(scores.dtype)
-            yield scores
+    _checkpoint_path: str | os.PathLike[str] | None = None
 
-    def _penalties(self, table: ClassTable) -> np.ndarray | None:
-        """What `calibrate_seen` takes off each candidate; None where all or none are seen."""
-        penalty = vars(self).get("seen_penalty_", 0.0)
-        is_seen = np.isin(table.names, self.seen_classes_) if penalty else np.zeros(1, bool)
-        return penalty * is_seen if is_seen.any() and not is_seen.all() else None
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from rows of the seen classes, see `ZeroShotClassifier.fit`.
 
-    def _against(self, wanted: Any, against: Any) -> ClassTable:
-        """One class first, and then those that compete with it for rows."""
-        table = self._candidates(wanted)
-        rivals = self._candidates(against)
-        others = rivals.names[rivals.names != table.names[0]]
-        if not others.size:
-            raise InputError(
-                f"no class competes with {str(table.names[0])!r}: give `against` others too, "
-                "or leave it out"
-            )
-        return table.merge(rivals.select(others))
+        `checkpoint` is a file that keeps the state of training. A fit that was interrupted or
+        killed resumes from it, to the same result, when it is called again with the same data and
+        parameters. The file stays: remove it when the model is saved.
+        """
+        with self._keeping(checkpoint):
+            return super().fit(X, y, classes)
+
+    @contextmanager
+    def _keeping(self, path: str | os.PathLike[str] | None) -> Iterator[None]:
+        """Keep the state of a fit inside this context in the file `path`."""
+        self._checkpoint_path = path
+        try:
+            yield
+        finally:
+            del self._checkpoint_path
+
+    def _checkpoint(self, X: np.ndarray, labels: np.ndarray, table: ClassTable) -> Checkpoint:
+        """The file of this fit, which is one of this method, these data and parameters."""
+        if self._checkpoint_path is None:
+            return Checkpoint(None, {})
+        belongs = {"method": type(self).__name__, "data": data_checksum(X, labels, table)}
+        return Checkpoint(self._checkpoint_path, belongs | plain_parameters(self))
 
 
 def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
@@ -533,10 +324,10 @@ def training_rows(
 ) -> tuple[Any, Any, np.ndarray, np.ndarray]:
     """Checked rows, their labels, the names among these in order, and the rows of each."""
     if is_dask(X):
-        if estimator.row_reading != "blocks":
+        if estimator.row_reading != "blocks" and not estimator.fits_on_workers:
             raise InputError(
                 f"{type(estimator).__name__} needs more of its rows than sums over them, which is "
-                f"all that comes back from a Dask collection. Fit {_ONE_PASS} on it, or {_WAY_OUT}"
+                f"all that comes back from a Dask collection. Fit {_ON_DASK} on it, or {_WAY_OUT}"
             )
         from unseen.distributed.rows import training_rows as elsewhere
 
@@ -557,12 +348,6 @@ def numbered(labels: Any, names: np.ndarray) -> Any:
     return np.searchsorted(names, labels) if elsewhere is None else elsewhere(names)
 
 
-def _on_dask() -> Any:
-    from unseen.distributed import scoring
-
-    return scoring
-
-
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
     """The class of each row: names or numbers, flat, as many as there are rows."""
     if y is None:
@@ -573,28 +358,19 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     y = as_names(y, "labels") if _is_words(y) else column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    labels = y if y.dtype.kind in "Ubiuf" else as_names(y, "labels")
+    labels = y if y.dtype.kind in "biuf" or _are_letters(y) else as_names(y, "labels")
     check_classification_targets(labels)
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels
 
 
+def _are_letters(y: np.ndarray) -> bool:
+    """Whether an array holds strings, and no number in them that is no letter."""
+    if y.dtype.kind != "U" or not y.dtype.isnative or 0 in (y.size, y.itemsize):
+        return False
+    return bool(np.ascontiguousarray(y).view(np.uint32).max() <= sys.maxunicode)
+
+
 def _is_words(y: Any) -> bool:
     return isinstance(y, (list, tuple)) and all(isinstance(name, str) for name in y)
-
-
-def checked_k(k: int, most: int, what: str) -> int:
-    check_values({"k": [at_least(1)]}, {"k": k})
-    if k > most:
-        raise InputError(f"k={k} is more than the {most} {what} there are")
-    return int(k)
-
-
-def one_row(x: Any) -> Any:
-    """One row as a table of one row; names of columns are kept."""
-    if np.ndim(x) == 1:
-        return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
-    if np.ndim(x) != 2 or len(x) != 1:
-        raise InputError(f"explain takes one row, not an array of shape {np.shape(x)}")
-    return x

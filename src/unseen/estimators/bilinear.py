@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.base import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.model.ranking import Ranking
 from unseen.rows.scaling import ClassScaling

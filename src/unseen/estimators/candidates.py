@@ -12,10 +12,10 @@ from unseen.classes.checks import as_names
 from unseen.errors import InputError, counted, listed, nearest
 
 if TYPE_CHECKING:
-    from unseen.estimators.base import ZeroShotClassifier
+    from unseen.estimators.scoring import Scoring
 
 
-def candidates_of(model: ZeroShotClassifier, candidates: Any) -> ClassTable:
+def candidates_of(model: Scoring, candidates: Any) -> ClassTable:
     """The table of what a user may give for candidates: None for `classes_`, "all", "seen" or
     "unseen", a list of names, or a class table of classes that need not be known before."""
     known = model.class_table_
@@ -28,7 +28,7 @@ def candidates_of(model: ZeroShotClassifier, candidates: Any) -> ClassTable:
     return known.encode(candidates).with_columns_of(known)
 
 
-def _group(model: ZeroShotClassifier, word: str) -> np.ndarray:
+def _group(model: Scoring, word: str) -> np.ndarray:
     groups = {
         "all": np.sort(model.class_table_.names),
         "seen": model.seen_classes_,
@@ -60,7 +60,7 @@ def _known_names(known: ClassTable, candidates: Any) -> np.ndarray:
     return names
 
 
-def check_scored(model: ZeroShotClassifier, y: Any, table: ClassTable) -> None:
+def check_scored(model: Scoring, y: Any, table: ClassTable) -> None:
     """A class that cannot be named would count as an error of the model."""
     labels = np.unique(as_names(np.asarray(y), "labels")).tolist()
     name = next((name for name in labels if name not in table), None)

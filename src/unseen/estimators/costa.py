@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.linalg
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import unit_rows
 from unseen.rows.moments import Moments
+from unseen.solvers.penalised import solve_penalised
 from unseen.support.parameters import POSITIVE, Choice, has_parameters, parameter
 from unseen.support.work import threads_for
 from unseen.training.logistic import fit_binary, narrowed
@@ -93,10 +92,4 @@ def ridge_classifiers(moments: Moments, penalty: float) -> np.ndarray:
     cov = moments.gram()
     cov -= np.outer(mean, mean)
     cov.flat[:: len(cov) + 1] += max(penalty * np.trace(cov), 1e-30)
-    try:
-        factor = scipy.linalg.cho_factor(cov, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError as error:
-        raise InputError(
-            f"the penalty {penalty:g} is too small for these rows: the system is singular"
-        ) from error
-    return scipy.linalg.cho_solve(factor, (moments.means() - mean).T, check_finite=False)
+    return solve_penalised(cov, (moments.means() - mean).T, penalty, "rows")

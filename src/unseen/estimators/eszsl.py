@@ -7,12 +7,11 @@ the paper compares with it in its recognition table.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.moments import Moments
+from unseen.solvers.penalised import solve_penalised
 from unseen.support.parameters import POSITIVE, has_parameters, parameter
 from unseen.training.logistic import narrowed
 
@@ -58,11 +57,5 @@ def _row_side(moments: Moments, target: np.ndarray, penalty: float) -> np.ndarra
 def _solve(gram: np.ndarray, penalty: float, target: np.ndarray) -> np.ndarray:
     """(gram + penalty · trace · I)^-1 target; gram is overwritten."""
     gram.flat[:: gram.shape[0] + 1] += penalty * (np.trace(gram) or 1.0)
-    try:
-        # By columns, as LAPACK reads it: a symmetric matrix is its transpose, and is not copied.
-        factor = scipy.linalg.cho_factor(gram.T, overwrite_a=True)
-    except np.linalg.LinAlgError as error:
-        raise InputError(
-            f"the penalty {penalty:g} is too small for these data: the system is singular"
-        ) from error
-    return scipy.linalg.cho_solve(factor, target)
+    # By columns, as LAPACK reads it: a symmetric matrix is its transpose, and is not copied.
+    return solve_penalised(gram.T, target, penalty, "data")

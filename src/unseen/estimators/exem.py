@@ -161,7 +161,29 @@ def regress(
     for k in np.flatnonzero(sizes > 0):
         if k % 50 == 0:
             tell(f"component {k + 1} of {sizes.size}")
-        model.fit(K, (targets[:, k] - bias[k]) / sizes[k])
+        target = (targets[:, k] - bias[k]) / sizes[k]
+        model.fit(K, target)
         weights[model.support_, k] = model.dual_coef_[0] * sizes[k]
-        bias[k] += model.intercept_[0] * sizes[k]
+        found = weights[:, k] / sizes[k]
+        bias[k] += _intercept(target - K @ found, found, cost) * sizes[k]
     return weights, bias
+
+
+def _intercept(residuals: np.ndarray, alpha: np.ndarray, cost: float) -> float:
+    """b of ν-SVR, the middle of all that are optimal, from the residuals r = v - Kα.
+
+    The upper edge b + ε of the tube lies below r where α > 0 and above it where α < cost, the
+    lower edge likewise. Where no α is between its bounds b is not unique, and libsvm takes one that
+    rounding decides on.
+    """
+    least = 1e-6 * cost
+    upper = residuals[alpha > least], residuals[alpha < cost - least]
+    lower = residuals[alpha > least - cost], residuals[alpha < -least]
+    edges = [_middle(above, below) for above, below in (upper, lower)]
+    return float(np.mean(edges))
+
+
+def _middle(above: np.ndarray, below: np.ndarray) -> float:
+    """The middle between the least number of some and the largest of others."""
+    ends = [*np.sort(above)[:1], *np.sort(below)[-1:]]
+    return float(np.mean(ends))

@@ -116,6 +116,8 @@ class Explanation:
         ]
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 def explain(
     model: LatentModel, table: ClassTable, seen: ClassTable, codes: Codes, score: float, top: int

@@ -15,7 +15,8 @@ from unseen.classes import ClassTable
 from unseen.errors import InputError
 from unseen.estimators import gallery_files as files
 from unseen.estimators.approximate import Approximate, mixtures
-from unseen.estimators.base import Ranking, ZeroShotClassifier, checked_k, checked_rows
+from unseen.estimators.base import ZeroShotClassifier, checked_rows
+from unseen.estimators.scoring import Ranking, checked_k
 from unseen.inference.relative import relative_scores
 from unseen.rows.blocks import array_blocks, row_blocks
 from unseen.storage.models import load
@@ -175,6 +176,10 @@ class GalleryIndex:
     def _reopen(self, folder: Path) -> None:
         self._parts, self._near = files.open_codes(folder)
         self._folder = folder
+        row = np.zeros((1, self.model.n_features_in_), np.float32)
+        shape = self.model._gallery_codes(row).shape[1:]
+        if not self._parts or any(part.shape[1:] != shape for part in self._parts):
+            raise InputError(f"{folder} cannot be used: its codes are not of its model")
 
     # -- search ---------------------------------------------------------------------------------
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +18,7 @@ import numpy as np
 from unseen.errors import InputError
 from unseen.estimators.approximate import Approximate
 from unseen.files import reading
-from unseen.files.writing import writing
+from unseen.files.writing import writing, writing_folder
 from unseen.storage.tensors import DamagedError, sealed
 
 KIND, FORMAT = "unseen index", 1
@@ -36,15 +34,8 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
     if os.path.exists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         what = "is an index already: add rows to it" if is_index(folder) else "exists already"
         raise InputError(f"cannot write {folder}: it {what}, or choose another name")
-    temporary = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
-    try:
-        temporary.mkdir(parents=True)
+    with writing_folder(folder) as temporary:
         yield temporary
-        temporary.replace(folder)
-    except OSError as error:
-        raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def is_index(folder: str | os.PathLike[str]) -> bool:
@@ -144,9 +135,29 @@ def _read_list(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path} is damaged; index the rows again") from error
     if not whole:
         raise InputError(f"{path} is damaged; index the rows again")
-    if content["format"] != FORMAT:
-        raise InputError(f"{path} has format {content['format']}; this version reads {FORMAT}")
+    if content.get("format") != FORMAT:
+        version = repr(content.get("format"))[:50]
+        raise InputError(f"{path} has format {version}; this version reads {FORMAT}")
+    if not _makes_sense(content):
+        raise InputError(f"{path} cannot be used: its list of files makes no sense")
     return content
+
+
+def _makes_sense(content: dict[str, Any]) -> bool:
+    """Whether a list, which anyone can seal, says of each file what is needed to read it."""
+    codes, near = content.get("codes"), content.get("near", {})
+    return (
+        isinstance(codes, list)
+        and all(_has(part, shape=list, sha256=str) for part in codes)
+        and isinstance(content.get("model"), str)
+        and (near is None or _has(near, file=str, sha256=str, width=int, lists=int, again=int))
+        and (near is None or isinstance(near.get("recall"), float))
+    )
+
+
+def _has(facts: Any, **kinds: type) -> bool:
+    """Whether facts have these entries, each of its kind."""
+    return isinstance(facts, dict) and all(type(facts.get(k)) is kind for k, kind in kinds.items())
 
 
 def _codes(number: int) -> str:

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.classes import ClassTable
 from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
-from unseen.estimators.base import labels_of, numbered, one_row, training_rows
+from unseen.estimators.base import labels_of, numbered, training_rows
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
+from unseen.estimators.scoring import one_row
 from unseen.model.gaussian import ClassTerms, Posterior, median_square
 from unseen.rows.moments import Moments
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
@@ -273,10 +274,9 @@ class GaussianMatch(MeanPredictor):
         n_classes, vectors = self.seen_classes_.size, self.class_table_.vectors
         if not isinstance(vars(self).get("scaling_"), RowScaling):
             raise InputError("it has no scaling of rows")
-        self.scaling_.check(self.n_features_in_)
         if not isinstance(vars(self).get("class_scaling_"), (ClassScaling, GroupedScaling)):
             raise InputError("it has no scaling of descriptions")
-        self.class_scaling_.check(vectors.shape[1])
+        self._check_scalings()
         if "moments_" in vars(self):
             if not isinstance(self.moments_, Moments):
                 raise InputError("its sums over training rows do not fit together")

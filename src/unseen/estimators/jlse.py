@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
@@ -11,16 +12,17 @@ from scipy.stats import loguniform
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import one_row
 from unseen.estimators.explanation import Explanation, explain
 from unseen.estimators.matching import PairMatching
+from unseen.estimators.scoring import one_row
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import Candidates, DataFit, Scorer, Testing, decision_scores
 from unseen.model.latent import LatentModel, Spaces
 from unseen.pairs.loss import Pairs
-from unseen.rows.blocks import TrainingRows
-from unseen.rows.scaling import ClassScaler, RowScaler
+from unseen.rows.layout import Layout
+from unseen.rows.scaling import ClassScaler, RowScaler, RowScaling
+from unseen.solvers.dictionary import MOST_CLASS_ATOMS
 from unseen.support.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -94,6 +96,7 @@ class JLSE(PairMatching):
     _link = "saturating"
     test_time_parameters = frozenset(("testing", "decision"))
     row_reading = "rounds"
+    fits_on_workers = True
     # By what a default is divided and multiplied for the range that `tune` draws from.
     _ranges: ClassVar[Mapping[str, float]] = {
         "source_fit": 4.0,
@@ -148,14 +151,31 @@ class JLSE(PairMatching):
         with threads_for(work), self._checkpoint(X, labels, table) as checkpoint:
             spaces = self._spaces(X, table.vectors)
             S = spaces.describe(table.vectors).astype(X.dtype)
-            data = Data(S, TrainingRows(X, spaces.rows), pairs)
-            training = begin(data, self, algorithm.block_tol, checkpoint.state("rounds"))
-            algorithm.run(training, checkpoint)
-            latent = training.model(spaces, self._link if labels.ndim == 1 else "margin")
-            self.latent_ = latent if self.keep_codes else latent.without_codes(self.random_state)
+            data = self._data(S, X, spaces.rows, pairs)
+            link = self._link if labels.ndim == 1 else "margin"
+            try:
+                training = begin(data, self, algorithm.block_tol, checkpoint.state("rounds"))
+                algorithm.run(training, checkpoint)
+                self.latent_ = training.model(spaces, link, self.keep_codes, self.random_state)
+            finally:
+                data.rows.forget()
         self.history_ = np.array([[*parts, parts.total] for parts in training.history])
         self.n_iter_ = len(training.history) - 1
         self._kept = {}
+
+    def _data(self, S: np.ndarray, X: Any, scaling: RowScaling, pairs: Pairs) -> Data:
+        """The data of J, with a place for all of size N: codes, duals and what solvers compute from
+        them."""
+        n_classes, size, path = len(S), X.itemsize, self._checkpoint_path
+        h_t, h_s = min(self.n_target_atoms, X.shape[1] + 1), min(n_classes, MOST_CLASS_ATOMS)
+        h_s = min(n_classes, self.n_source_atoms or h_s)
+        sizes = size * max(h_t, n_classes), size * (3 * h_t + 2 * h_s + 5 * n_classes)
+        if hasattr(X, "on_workers"):
+            if isinstance(self._part("training"), Algorithm1):
+                raise InputError("Algorithm1 needs all rows in memory: use Algorithm2 with Dask")
+            return Data(S, X.on_workers(scaling, pairs, sizes, path), pairs)
+        folder = None if path is None else os.path.dirname(os.path.abspath(path))
+        return Data.of(S, X, scaling, pairs, Layout.of(X.shape[0], *sizes, folder))
 
     # -- test time ------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from unseen.estimators.match_explanation import Evidence
 from unseen.rows.blocks import row_blocks
 
 if TYPE_CHECKING:
-    from unseen.estimators.base import ZeroShotClassifier
+    from unseen.estimators.scoring import Scoring
 
 _STEP = 1e-4
 
@@ -56,9 +56,11 @@ class LinearExplanation:
         ]
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 def explain_linear(
-    model: ZeroShotClassifier, row: np.ndarray, table: ClassTable, score: float, top: int
+    model: Scoring, row: np.ndarray, table: ClassTable, score: float, top: int
 ) -> LinearExplanation:
     """r'c = Σ_k a_k r'c_k + rest, with its largest terms named, and the slopes along attributes.
 

@@ -75,6 +75,8 @@ class MatchExplanation:
             lines += ["", title, *(f"  {value:+8.3f}  {words}" for value, words in entries)]
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 def explain_match(
     name: str,

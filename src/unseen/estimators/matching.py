@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
 from unseen.errors import InputError
-from unseen.estimators.base import checked_rows
-from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.base import ResumableClassifier, checked_rows
 from unseen.inference import threshold as thresholds
 from unseen.inference.threshold import GOALS, METHODS
 from unseen.pairs.labels import pair_labels

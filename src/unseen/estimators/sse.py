@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.base import ResumableClassifier
 from unseen.estimators.scaled import ScaledClassifier
 from unseen.rows.blocks import sum_of_squares
 from unseen.solvers.block import Ridge
 from unseen.solvers.compiled import free_order_kernel
-from unseen.solvers.source_codes import fit_source_codes
+from unseen.solvers.simplex import fit_source_codes
 from unseen.storage.checkpoint import Steps
 from unseen.support.parameters import NOT_NEGATIVE, POSITIVE, at_least, has_parameters, parameter
 from unseen.support.work import in_threads, tell, threads_for

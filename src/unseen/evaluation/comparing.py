@@ -22,6 +22,7 @@ from unseen.estimators import ZeroShotClassifier, available, method
 from unseen.evaluation.comparison import MEASURES, Compared, Comparison
 from unseen.evaluation.tuning.scoring import Split, TrainingData
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.metrics.intervals import Interval, accuracy_draws
 from unseen.storage.checkpoint import Checkpoint, data_checksum
 from unseen.support.memory import with_peak
 from unseen.support.parameters import Choice, check_values, plain_parameters
@@ -220,7 +221,8 @@ _MENDABLE = (ValueError, TypeError, ArithmeticError, ImportError, MemoryError)
 
 
 def _measure(estimator: ZeroShotClassifier, split: Split, is_first: bool) -> list[float | None]:
-    """Accuracy, mAP, seconds of the fit, and on the first split its memory, which takes time."""
+    """Accuracy, mAP, seconds of the fit, on the first split its memory, which takes time, and the
+    interval of the accuracy."""
     model: Any = clone(estimator)
 
     def fit() -> float:
@@ -231,13 +233,21 @@ def _measure(estimator: ZeroShotClassifier, split: Split, is_first: bool) -> lis
 
     seconds, memory = with_peak(fit) if is_first else (fit(), None)
     scores = model.similarities(split.X_test)
-    accuracy = per_class_accuracy(split.y_test, model.classes_[scores.argmax(axis=1)])
+    predicted = model.classes_[scores.argmax(axis=1)]
+    accuracy = per_class_accuracy(split.y_test, predicted)
+    interval = Interval.of(accuracy_draws(split.y_test, predicted).per_class, accuracy)
     precision = mean_average_precision(split.y_test, scores, model.classes_)
-    return [accuracy, precision, seconds, memory]
+    return [accuracy, precision, seconds, memory, interval.low, interval.high]
 
 
 def _with(
-    found: Compared, accuracy: float, precision: float, seconds: float, memory: float | None
+    found: Compared,
+    accuracy: float,
+    precision: float,
+    seconds: float,
+    memory: float | None,
+    low: float,
+    high: float,
 ) -> Compared:
     """The result with one more split."""
     return replace(
@@ -246,4 +256,5 @@ def _with(
         mean_average_precision=(*found.mean_average_precision, precision),
         fit_seconds=(*found.fit_seconds, seconds),
         memory=found.memory if memory is None else memory,
+        intervals=(*found.intervals, (low, high)),
     )

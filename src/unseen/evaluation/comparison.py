@@ -11,6 +11,7 @@ from typing import Any
 from unseen.errors import InputError, counted, nearest, require
 from unseen.estimators import DEFAULT_METHOD
 from unseen.evaluation.estimates import Estimate, estimate
+from unseen.metrics.intervals import Interval
 from unseen.support.shown import Shown
 
 # A method this many times faster is worth a word where it cannot be told apart.
@@ -25,6 +26,7 @@ class Compared:
     """One method: what it reached on each split it was given, from the first on.
 
     fit_seconds : of each fit.
+    intervals : the ends of the 95 % interval of each accuracy, over classes and their rows.
     memory : by how many MB its first fit raised the peak of memory, where the system tells.
     error : what stopped it.
     left_out : why it has fewer splits than it should have: the budget.
@@ -37,6 +39,14 @@ class Compared:
     memory: float | None = None
     error: str | None = None
     left_out: str | None = None
+    intervals: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of the accuracy on the classes of one split: the mean ends over splits."""
+        if not self.intervals:
+            return None
+        return Interval(*(fmean(ends) for ends in zip(*self.intervals, strict=True)))
 
     @property
     def n_splits(self) -> int:
@@ -154,6 +164,8 @@ class Comparison(Shown):
             for measure in MEASURES:
                 known = self.estimate(found.method, measure)
                 line |= {measure: known.mean, f"{measure}_error": known.error}
+            if found.interval is not None:
+                line |= {"accuracy_low": found.interval.low, "accuracy_high": found.interval.high}
             lines.append(line | {"fit_seconds": found.seconds, "error": found.error})
         return pandas.DataFrame(lines).set_index("method")
 

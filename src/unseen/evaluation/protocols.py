@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import sqrt
@@ -16,7 +15,7 @@ import numpy as np
 from unseen import metrics
 from unseen.classes import ClassTable
 from unseen.datasets.dataset import ZeroShotDataset
-from unseen.errors import InputError, counted, listed, require
+from unseen.errors import InputError, counted, listed, require, warn_user
 from unseen.estimators.base import ZeroShotClassifier
 from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
@@ -190,10 +189,9 @@ def _warn_of_other_descriptions(known: ClassTable, table: ClassTable) -> None:
     then, now = (t.select(names).vectors for t in (known, table.with_columns_of(known)))
     changed = names[~np.isclose(then, now).all(axis=1)]
     if changed.size:
-        warnings.warn(
+        warn_user(
             f"the data set has a different description of {listed(changed.tolist())} than the "
-            "model: results use the descriptions of the data set, predictions those of the model",
-            stacklevel=3,
+            "model: results use the descriptions of the data set, predictions those of the model"
         )
 
 
@@ -218,11 +216,10 @@ def _generalized(model: ZeroShotClassifier, data: ZeroShotDataset) -> Generalize
     _check_seen(seen, data)
     n_trained, n_rows = model.training_data_.get("rows", 0), data.train_rows.size
     if n_trained > n_rows:
-        warnings.warn(
+        warn_user(
             f"the model was trained on {n_trained:,} rows, of which this division of the data set "
             f"leaves {n_rows:,} for training: rows kept for testing may have been among them, and "
-            "the accuracy on seen classes too high",
-            stacklevel=3,
+            "the accuracy on seen classes too high"
         )
     table = data.classes.select(np.concatenate([seen, np.unique(data.y[data.unseen_rows])]))
     scores = model.similarities(chosen_rows(data.X, rows), table)

@@ -58,7 +58,8 @@ def read_table(
     """
     path = checked_path(path)
     if path.suffix == ".parquet":
-        return _read_parquet(path, text, first_is_text, prose)
+        with whole(path, ".parquet"):  # text that is not UTF-8 is met where it is looked at
+            return _read_parquet(path, text, first_is_text, prose)
     return _read_delimited(path, text, first_is_text, prose)
 
 
@@ -68,7 +69,8 @@ def text_columns(path: str | os.PathLike[str]) -> tuple[str, ...]:
     if path.suffix == ".parquet":
         frame = _parquet_frame(path)
         kinds = {str(c): frame[c] for c in frame.columns[1:]}
-        return tuple(name.casefold() for name, column in kinds.items() if _holds_strings(column))
+        with whole(path, ".parquet"):
+            return tuple(n.casefold() for n, column in kinds.items() if _holds_strings(column))
     with _lines(path) as lines:
         header, first = _head(path, lines)
         numbers, words = [False] * len(header), [False] * len(header)

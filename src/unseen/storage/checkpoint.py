@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import time
 import weakref
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import unseen
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
 from unseen.errors import InputError
+from unseen.files.writing import remove_left
 from unseen.rows.blocks import array_blocks
 from unseen.rows.store import RowStore
 from unseen.storage import tensors
@@ -31,11 +33,15 @@ def data_checksum(X: Any, labels: np.ndarray, table: ClassTable, dtype: Any = No
 
     `labels` are names of classes, or a matrix of numbers for pairs; `dtype` is the precision in
     which the rows were used, if not their own. X is read in blocks and may be larger than memory;
-    of a `RowStore` a thousand rows stand for all.
+    of a `RowStore` a thousand rows stand for all, and of rows on workers sums.
     """
     dtype = np.dtype(X.dtype if dtype is None else dtype)
     found = hashlib.sha256(f"{dtype.str}{X.shape}".encode())
-    if isinstance(X, RowStore):
+    elsewhere = getattr(X, "checksum", None)
+    if elsewhere is not None:
+        found.update(elsewhere(labels, table.n_classes))
+        labels = np.empty(0, "U1")
+    elif isinstance(X, RowStore):
         found.update(X.fingerprint().encode())
     else:
         for rows in array_blocks(X):
@@ -218,10 +224,9 @@ class Steps:
 
 def remove(path: str | os.PathLike[str]) -> None:
     """Remove a checkpoint, and what a killed process may have left of one."""
-    path = Path(path)
-    path.unlink(missing_ok=True)
-    for left in path.parent.glob(f".{path.name}.????????"):
-        left.unlink(missing_ok=True)
+    Path(path).unlink(missing_ok=True)
+    shutil.rmtree(f"{path}.rows", ignore_errors=True)
+    remove_left(path)
 
 
 def _difference(then: dict[str, Any], now: dict[str, Any]) -> str:

@@ -28,6 +28,8 @@ from unseen.support.parameters import check_number
 
 KIND = "unseen"
 FORMAT = 2
+# Letters of a sentence that may quote what a stranger wrote.
+_LONGEST = 1000
 # What scores of single precision can be divided by.
 _TEMPERATURES = (float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max))
 
@@ -92,7 +94,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = _rebuilt(upgraded(manifest, arrays), arrays)
         _check(model, arrays)
     except InputError as error:
-        raise InputError(f"{path} cannot be used: {error}") from error
+        said = " ".join(str(error).split())  # it may quote a part of the file
+        raise InputError(f"{path} cannot be used: {said[:_LONGEST]}") from error
     except Exception as error:  # a stranger's file may hold anything in place of anything
         raise InputError(f"{path} is damaged: its manifest cannot be understood") from error
     return model

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from unseen.errors import InputError
 from unseen.files.limits import is_regular
 from unseen.files.writing import writing
+from unseen.rows.layout import let_go
+from unseen.storage import streams
 
 # safetensors reads headers of up to 100 MB, in which quotes of the text are escaped.
 MOST_TEXT = 16 * 2**20
@@ -56,7 +57,7 @@ def write(path: str | os.PathLike[str], kind: str, content: dict[str, Any], arra
         _check_size(len(text), len(arrays), sum(array.nbytes for array in arrays.values()))
         _check_numbers(arrays)
         with writing(path) as temporary:
-            save_file(arrays, temporary, metadata={kind: text})
+            streams.save(arrays, temporary, {kind: text})
     except (DamagedError, SafetensorError) as error:  # a full disk, for one
         raise InputError(f"cannot write {path}: {error}") from error
 
@@ -74,7 +75,10 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
             if not all(map(_NAME.fullmatch, names)):
                 raise DamagedError("an array has an unknown name")
             _check_empty(file.get_slice(name).get_shape() for name in names)
-            arrays = {name: file.get_tensor(name) for name in names}
+            if streams.is_large(path):
+                arrays = streams.mapped(path)
+            else:
+                arrays = {name: file.get_tensor(name) for name in names}
         content = json.loads(text)
         is_sealed = text == sealed(content)
     except DamagedError:
@@ -121,6 +125,7 @@ def add_array(found: Any, array: np.ndarray) -> None:
     """Add the type, the shape and the numbers of an array to a checksum."""
     found.update(f"{array.dtype.str}{array.shape}".encode())
     found.update(np.ascontiguousarray(array).data)
+    let_go(array)
 
 
 def _check_size(n_text: int, n_arrays: int, n_bytes: int) -> None:
@@ -139,5 +144,5 @@ def _check_numbers(arrays: dict[str, np.ndarray]) -> None:
     for array in arrays.values():
         if array.dtype.kind not in "fiub":
             raise DamagedError(f"it holds an array of type {array.dtype}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if array.dtype.kind == "f" and not streams.is_finite(array):
             raise DamagedError("it holds NaN or infinite numbers")
