@@ -89,3 +89,13 @@ def test_no_upper_bound_without_a_reason() -> None:
     for text in [*PROJECT["dependencies"], *(t for texts in EXTRAS.values() for t in texts)]:
         assert "<" not in text, text
         assert "~" not in text, text
+
+
+def test_the_container_file_copies_what_a_wheel_needs() -> None:
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.M)
+    names = {name for line in copied for name in line.split()}
+    assert {PROJECT["readme"], *PROJECT["license-files"], "pyproject.toml", "src"} == names
+    assert all((ROOT / name).exists() for name in names)
+    assert "pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /source\n" in text
+    assert set(re.findall(r"^FROM (\S+)", text, re.M)) == {"python:3.11-slim"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unseen import ESZSL, InputError, compare, evaluate, make_zero_shot, tune
+from unseen import ESZSL, GaussianMatch, InputError, compare, evaluate, make_zero_shot, tune
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +37,20 @@ def test_an_evaluation(data: Any) -> None:
     assert frame.index.tolist() == data.unseen.tolist()
 
 
+def test_the_best_names_and_rows(data: Any) -> None:
+    X, y = data.training_set()
+    model = ESZSL().fit(X, y, classes=data.classes)
+    best = model.top_k(data.X[:5], 3)
+    frame = best.to_frame()
+    assert frame.index.names == ["row", "place"]
+    assert frame.loc[(4, 2)].tolist() == [best.names[4, 1], best.scores[4, 1]]
+    found = model.rank(data.unseen[0], data.X, 6)
+    frame = found.to_frame()
+    assert frame.index.tolist() == [1, 2, 3, 4, 5, 6]
+    assert frame["row"].tolist() == found.rows.tolist()
+    assert frame["score"].tolist() == found.scores.tolist()
+
+
 def test_a_tuning_and_a_comparison(data: Any) -> None:
     X, y = data.training_set()
     found = tune(ESZSL(), X, y, data.classes, {"row_penalty": [1e-3, 1e-1]})
@@ -62,6 +76,13 @@ def test_results_can_be_drawn(data: Any) -> None:
     assert len(compare(X, y, data.classes, ["eszsl", "sae"], n_splits=2).plot().axes) == 2
     with pytest.raises(InputError, match="no picture of a ZeroShotDataset"):
         data.plot()
+
+
+@pytest.mark.parametrize("method", [ESZSL, GaussianMatch])
+def test_an_explanation_is_shown_as_it_prints(data: Any, method: Any) -> None:
+    found = method().fit(*data.training_set(), classes=data.classes).explain(data.X[0])
+    assert repr(found) == str(found)
+    assert max(map(len, repr(found).splitlines())) <= 100
 
 
 def test_names_are_escaped_on_a_page(data: Any) -> None:

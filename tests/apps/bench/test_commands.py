@@ -79,6 +79,7 @@ def test_results_of_data_that_changed_since_are_made_again(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="a quarter of a minute: not on each push")
 def test_a_killed_bench_goes_on_to_the_same_results(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "unseen", "bench", str(folder), "-m", "ale", "--trials", "1"]
     command += ["--tuning", "holdout"]

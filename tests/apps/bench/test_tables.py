@@ -74,6 +74,21 @@ def test_the_paper_is_left_out_where_it_has_no_number() -> None:
     assert not any("VGG-19" in note for note in table.notes)
 
 
+def test_trials_that_differ_have_the_mean_interval_unless_classes_were_drawn_anew() -> None:
+    intervals = [{"low": 0.4, "high": 0.6}, {"low": 0.42, "high": 0.64}]
+    both = [record("a", "jlse", t, 0.5 + t / 50, per_class_interval=intervals[t]) for t in (0, 1)]
+    table = tables.all_tables(both)[0]
+    assert cells(table, "JLSE")[1] == "51.0 ± 1.4 (41.0 to 62.0)"
+    anew = [r | {"random_classes": 3} for r in both]
+    assert cells(tables.all_tables(anew)[0], "JLSE")[1] == "51.0 ± 1.4"
+
+
+def test_rows_that_only_the_generalised_setting_keeps_for_testing_are_told() -> None:
+    found = dict.fromkeys(("seen", "unseen", "harmonic_mean", "ausuc"), 0.5)
+    table = tables.all_tables([record("a", "eszsl", 0, 0.5, generalized=found)])[0]
+    assert any("every fifth, which 'unseen fit' trains on" in note for note in table.notes)
+
+
 def test_one_trial_has_the_interval_over_classes_and_rows() -> None:
     interval = {"low": 0.41, "high": 0.62}
     records = [record("a", "eszsl", t, 0.5, per_class_interval=interval) for t in range(2)]
@@ -106,6 +121,11 @@ def test_generalised_results_have_a_table() -> None:
     table = next(t for t in made if t.title.startswith("Generalised"))
     assert table.rows == [["a, ESZSL", "50.0", "40.0", "44.0", "30.0"]]
     assert "learned from training rows alone" in table.notes[0]
+    sure = found | {"harmonic_interval": {"low": 0.41, "high": 0.5}}
+    made = tables.all_tables([record("a", "eszsl", 0, 0.5, generalized=sure)])
+    table = next(t for t in made if t.title.startswith("Generalised"))
+    assert table.rows == [["a, ESZSL", "50.0", "40.0", "44.0 (41.0 to 50.0)", "30.0"]]
+    assert "bootstrap" in table.notes[-1]
 
 
 def test_the_time_of_calibration_stands_apart() -> None:

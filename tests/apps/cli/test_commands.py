@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import shutil
+import subprocess
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -87,7 +89,17 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(models, "open_data", interrupted)
-    assert run_unseen("tune", "digits").code == 130
+    assert run_unseen("tune", "digits") == Outcome(130, "", "Stopped.\n")
+
+
+def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    places = os.pathsep.join([str(tmp_path), str(Path(unseen.__file__).parents[1])])
+    found = subprocess.run(
+        [sys.executable, "-m", "unseen", "check", "digits"],
+        env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "Stopped.\n")
 
 
 def test_an_interrupt_before_a_command_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +159,8 @@ def test_predictions_say_among_which_classes(folder: Path, model_file: Path) -> 
     assert_one_sentence(
         run_unseen("predict", model_file, folder, "--candidates", 'a\nb"c'), "no class 'a"
     )
+    bare = run_unseen("predict", model_file, folder, "--candidates", "Heron,Tern, [Arctic]")
+    assert_one_sentence(bare, "needs quotation marks: '\"Tern, [Arctic]\"'")
     one = run_unseen("predict", model_file, folder, "--candidates", "Heron").out
     assert one.startswith("Predictions among 1 seen class (--candidates all for all 11)")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import runpy
 import shutil
@@ -193,6 +194,7 @@ def test_the_gallery_shows_the_pictures_of_the_rows(made: Made, tmp_path: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="twenty seconds: not on each push")
 def test_seen_and_unseen_classes_and_many_classes(tmp_path: Path) -> None:
     data = make_zero_shot(8, 70, rows_per_class=6, n_features=12, n_attributes=6, n_factors=4)
     data = replace(data, test_rows=data.train_rows[::6])
@@ -323,6 +325,7 @@ def test_broken_logs(tmp_path: Path, content: str, part: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="twenty seconds: not on each push")
 def test_real_birds_with_their_pictures(
     data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

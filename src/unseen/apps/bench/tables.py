@@ -18,6 +18,14 @@ from unseen.estimators import METHODS
 Record = dict[str, Any]
 # As their authors write them, where it is not the name of the class.
 NAMES = {"sse-int": "SSE-INT", "sse-relu": "SSE-ReLU", "deep": "deep embedding"}
+# Where a record has the interval of an accuracy.
+_INTERVALS = {
+    "per_class_accuracy": "per_class_interval",
+    "seen": "seen_interval",
+    "unseen": "unseen_interval",
+    "harmonic_mean": "harmonic_interval",
+}
+_BRACKETS = "In brackets: 95 % intervals by a bootstrap over classes and their rows."
 
 
 def all_tables(records: Sequence[Record]) -> list[Table]:
@@ -91,7 +99,8 @@ def measure_table(
     for method in methods:
         values = [[r[field] for r in _of(records, method=method, data=name)] for name in data]
         found = [_of(records, method=method, data=name) for name in data]
-        row = [method_name(method), *map(_with_interval, values, found, [field] * len(data))]
+        sure = [[r.get(_INTERVALS.get(field, "")) for r in known] for known in found]
+        row = [method_name(method), *map(_with_interval, values, found, sure)]
         if len(data) > 1:
             row.append(f"{100 * np.mean([np.mean(v) for v in values]):.1f}" if all(values) else "-")
         rows.append([*row, *(paper.paper_value(reported, method, name) for name in in_paper)])
@@ -101,23 +110,29 @@ def measure_table(
     rows = [[row[k] for k in kept] for row in rows]
     notes = _notes(records, bool(told))
     if field == "per_class_accuracy" and any("(" in cell for row in rows for cell in row[1:]):
-        notes.append("In brackets: 95 % intervals by a bootstrap over classes and their rows.")
+        notes.append(_BRACKETS)
     return Table(title, [([*columns, *heads])[k] for k in kept], rows, notes)
 
 
-def _with_interval(shares: Sequence[float], records: Sequence[Record], field: str) -> str:
-    """Mean ± deviation; where trials do not differ, with the interval over classes and rows."""
+def _with_interval(
+    shares: Sequence[float], records: Sequence[Record], intervals: Sequence[Any]
+) -> str:
+    """Mean ± deviation; where trials have the same classes, with the interval over classes and
+    rows, whose ends are means over the trials."""
     cell = spread(shares)
-    # A stranger's file may hold anything in the place of an interval.
-    interval: Any = records[0].get("per_class_interval") if records else None
-    ends: list[Any] = []
-    if isinstance(interval, dict):
-        ends = [interval.get(end) for end in ("low", "high")]
-    known = bool(ends) and all(isinstance(end, float) for end in ends)
-    if field != "per_class_accuracy" or "±" in cell or not known:
+    ends = [_ends(interval) for interval in intervals]
+    drawn_anew = any(record.get("random_classes") for record in records)
+    if drawn_anew or not ends or not all(ends):
         return cell
-    low, high = (100 * float(end) for end in ends)
+    low, high = 100 * np.mean(ends, axis=0)
     return f"{cell} ({low:.1f} to {high:.1f})"
+
+
+def _ends(interval: Any) -> list[float]:
+    """The ends of an interval; none where a stranger's file holds something else in its place."""
+    known: dict[str, Any] = interval if isinstance(interval, dict) else {}
+    ends = [end for end in map(known.get, ("low", "high")) if isinstance(end, float)]
+    return ends if len(ends) == 2 else []
 
 
 def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
@@ -131,6 +146,11 @@ def _notes(records: Sequence[Record], beside_paper: bool) -> list[str]:
         notes.append(
             "Trained on all rows of seen classes, as in the paper; 'unseen fit' leaves out those "
             "that a data set keeps for testing."
+        )
+    if any(r.get("generalized") for r in records):
+        notes.append(
+            "Trained without the rows of seen classes that a data set keeps for testing, or, where "
+            "it keeps none, without every fifth, which 'unseen fit' trains on."
         )
     return notes
 
@@ -155,17 +175,23 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def _generalized(records: Sequence[Record]) -> Table:
-    fields = ("seen", "unseen", "harmonic_mean", "ausuc")
-    rows = [
-        [name, *(spread([r["generalized"][f] for r in found]) for f in fields)]
-        for name, found in _groups(records)
-    ]
+    rows = []
+    for name, found in _groups(records):
+        parts = [r["generalized"] for r in found]
+        cells = (
+            _with_interval(
+                [p[f] for p in parts], found, [p.get(_INTERVALS.get(f, "")) for p in parts]
+            )
+            for f in ("seen", "unseen", "harmonic_mean", "ausuc")
+        )
+        rows.append([name, *cells])
     note = (
         "What seen classes lose is learned from training rows alone, as 'unseen fit --calibrate' "
         "does, for each method that needs it. AUSUC is over all penalties."
     )
     columns = ["data and method", "seen", "unseen", "harmonic mean", "AUSUC"]
-    return Table("Generalised: seen and unseen classes compete (%)", columns, rows, [note])
+    notes = [note, *[_BRACKETS] * any("(" in cell for row in rows for cell in row[1:])]
+    return Table("Generalised: seen and unseen classes compete (%)", columns, rows, notes)
 
 
 def _few_classes(records: Sequence[Record]) -> list[str]:

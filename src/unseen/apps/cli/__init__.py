@@ -10,8 +10,8 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -75,12 +75,30 @@ def _single(name: str, function: Callable[..., None]) -> Any:
     return typer.main.get_command(alone)
 
 
+@contextmanager
+def _told_of_a_stop() -> Iterator[None]:
+    """Ctrl-C ends in one line: what was told with it, if anything. Typer would say nothing."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        sys.stderr.write(f"{stop if stop.args else 'Stopped.'}\n")
+        sys.exit(130)
+
+
 class Commands(TyperGroup):
     """Commands that are known by their help alone until one of them is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
         return name, None if name is None else command(name), rest
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        with _told_of_a_stop():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told_of_a_stop():
+            return super().invoke(ctx)
 
 
 app = typer.Typer(
@@ -119,7 +137,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     told = False
     try:
-        with warnings.catch_warnings():
+        with _told_of_a_stop(), warnings.catch_warnings():
             warnings.showwarning = _warn
             app(prog_name="unseen")
     except (InputError, MissingExtraError) as error:
@@ -129,10 +147,6 @@ def main() -> None:
         told = True
         where = "" if error.filename is None else f"{error.filename}: "
         _fail(f"{where}{error.strerror or error}")
-    except KeyboardInterrupt:
-        told = True
-        sys.stderr.write("Stopped.\n")
-        sys.exit(130)
     finally:
         _flush(told)
 

@@ -30,8 +30,8 @@ def demo(
         bool, typer.Option("--serve", help="Serve a page to try it on, in place of writing one.")
     ] = False,
     data: Annotated[
-        str, typer.Option(help="What to serve: shapes, or digits with the segments of a display.")
-    ] = "shapes",
+        str, typer.Option(help="What to serve: digits with the segments of a display, or shapes.")
+    ] = "digits",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port to serve on.")] = 8000,
 ) -> None:
     """Learn drawn things such as a red star, find others by their description.

@@ -24,7 +24,7 @@ from unseen.datasets.encoder_file import check_encoder
 from unseen.distributed.cluster import on_cluster
 from unseen.errors import InputError, counted
 from unseen.estimators import DEFAULT_METHOD, ZeroShotClassifier, method
-from unseen.estimators.resumable import ResumableClassifier
+from unseen.estimators.base import ResumableClassifier
 from unseen.evaluation import protocols, tuning
 from unseen.evaluation.tuning import PROTOCOLS, Protocol, Trial, Tuning
 from unseen.evaluation.tuning.settings import grid_of

@@ -97,10 +97,10 @@ def telling_how_to_resume(kept: Path | None) -> Iterator[None]:
     """Who presses Ctrl-C should know that what is kept in this file is not lost."""
     try:
         yield
-    except KeyboardInterrupt:
-        if kept is not None and os.path.exists(kept):
-            sys.stderr.write(f"Stopped; the same command resumes from {kept}\n")
-        raise
+    except KeyboardInterrupt as stop:
+        if kept is None or not os.path.exists(kept):
+            raise
+        raise KeyboardInterrupt(f"Stopped; the same command resumes from {kept}") from stop
 
 
 def open_data(data: str, split: str = "", **classes: Any) -> ZeroShotDataset:

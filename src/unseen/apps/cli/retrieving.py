@@ -17,7 +17,7 @@ from unseen.apps.cli.rows import beside_rows, candidate_names, class_name, deliv
 from unseen.datasets.row_files import Rows
 from unseen.errors import InputError, counted
 from unseen.estimators import ZeroShotClassifier, open_index
-from unseen.estimators.base import Ranking
+from unseen.estimators.scoring import Ranking
 
 
 def retrieve(

@@ -169,9 +169,11 @@ def class_name(text: str, model: ZeroShotClassifier) -> Any:
     """The class that a user names on the command line; a model may have numbers for names."""
     names = {str(name): name for name in model.class_table_.names.tolist()}
     if text not in names:
+        cut = [name for name in names if "," in name and name.partition(",")[0].strip() == text]
+        marks = f"; a name with a comma needs quotation marks: '\"{cut[0]}\"'" if cut else ""
         raise InputError(
             f"no class {text!r} is known to the model{nearest(text, names)}; it knows "
-            f"{listed(names)}; --classes FILE adds new ones"
+            f"{listed(names)}{marks}; --classes FILE adds new ones"
         )
     return names[text]
 

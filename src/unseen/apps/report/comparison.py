@@ -18,7 +18,8 @@ _COLUMNS = ("method", "accuracy (%)", "mAP (%)", "behind (points)", "splits", "s
 NOTE = (
     "± is a standard error over splits, which allows for classes that splits share. A method is "
     "clearly behind, marked *, if its distance to the first is more than two of them, or more than "
-    "that where splits are few (Student's t)."
+    "that where splits are few (Student's t). In brackets: the 95 % interval of the accuracy on "
+    "the classes of a split, by a bootstrap over them and their rows; mean ends over splits."
 )
 
 
@@ -33,6 +34,8 @@ def _row(found: Comparison, one: Compared) -> list[str]:
     if not one.n_splits:
         return [one.method, "failed" if one.error else "not tried", *["-"] * (len(_COLUMNS) - 2)]
     measures = [shown(found.estimate(one.method, measure)) for measure in MEASURES]
+    if one.interval is not None:
+        measures[0] += f" ({100 * one.interval.low:.1f} to {100 * one.interval.high:.1f})"
     behind = found.behind(one.method)
     distance = f"{shown(behind)}{' *' if behind.is_clear else ''}"
     if one.n_splits < found.best.n_splits:
