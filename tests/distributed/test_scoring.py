@@ -168,7 +168,7 @@ def test_probabilities_and_none_of_these_are_those_of_one_process(data: Any) -> 
     model: Any = ESZSL().fit(X, y, data.classes).calibrate_seen(X, y)
     rows = da.from_array(X, chunks=(17, -1))
     sure = model.predict_proba(X)
-    np.testing.assert_allclose(model.predict_proba(rows).compute(), sure, rtol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(rows).compute(), sure, atol=1e-6)
     limit = float(np.median(sure.max(axis=1)))
     found = model.predict(rows, reject=limit).compute()
     assert found.tolist() == model.predict(X, reject=limit).tolist()

@@ -302,7 +302,9 @@ def test_the_usual_shrinkage_falls_with_the_rows_per_column(problem: Problem) ->
     table = ClassTable(range(10), problem.S)
     auto = GaussianMatch(**AS_GIVEN).fit(problem.X, problem.y, table)
     same = GaussianMatch(0.75 / (1 + 82 / 120), **AS_GIVEN).fit(problem.X, problem.y, table)
-    np.testing.assert_array_equal(auto.similarities(problem.test), same.similarities(problem.test))
+    # The two settings differ in their last bit, and so do the scores of some machines.
+    found, expected = auto.similarities(problem.test), same.similarities(problem.test)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 # -- several descriptions -------------------------------------------------------------------------

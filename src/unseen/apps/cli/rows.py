@@ -260,9 +260,14 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
+def _digits(value: float) -> str:
+    """Four digits in every line, so that scores below each other compare at a glance."""
+    return f"{value:#.4g}".removesuffix(".")
+
+
 def _show_lines(title: str, header: list[str], lines: list[list[Any]]) -> None:
     """The first lines; many candidates go into one cell, as so many columns have no room."""
-    rows = [[f"{c:.4g}" if isinstance(c, float) else str(c) for c in x] for x in lines[:_SHOWN]]
+    rows = [[_digits(c) if isinstance(c, float) else str(c) for c in x] for x in lines[:_SHOWN]]
     if "class 1" in header:
         first = header.index("class 1")
         header = [*header[:first], "classes and scores, best first"]
