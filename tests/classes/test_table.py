@@ -126,6 +126,7 @@ TWO = ["a", "b"]
         (lambda: ClassTable(["a", 1], np.eye(2)), "mixed kinds: 'a' is a string, 1 is not"),
         (lambda: ClassTable([1, None], np.eye(2)), "strings or numbers, not None"),
         (lambda: ClassTable([1, np.nan], np.eye(2)), "NaN"),
+        (lambda: ClassTable([1, 2**64], np.eye(2)), "more than 64 bits"),
         (lambda: ClassTable([["a"], ["b"]], np.eye(2)), "not of 2 dimensions"),
         (lambda: ClassTable([["a"], ["b", "c"]], np.eye(2)), "flat list"),
         (lambda: ClassTable([b"a", b"b"], np.eye(2)), "strings or numbers"),

@@ -50,8 +50,10 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
     except ValueError as error:
         raise InputError(f"{what} must be a flat list of strings or numbers") from error
     if array.dtype.kind == "O":
-        odd = next(name for name in names if not isinstance(name, (int, float)))
-        raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+        odd = [name for name in names if not isinstance(name, (int, float))]
+        if not odd:
+            raise InputError(f"{what} hold a whole number of more than 64 bits; write it as text")
+        raise InputError(f"{what} must be strings or numbers, not {odd[0]!r}")
     return array
 
 

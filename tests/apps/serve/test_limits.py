@@ -132,6 +132,12 @@ def test_the_queue_is_full_and_who_leaves_frees_a_place(serve: Any, gate: thread
             assert eventually(lambda: computing(client) == 0)
 
 
+def test_a_fault_that_no_future_can_hold_is_answered(serve: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compute, "predicted", lambda *given: next(iter(())))
+    with asking(serve(), Limits(seconds=5)) as client:
+        assert client.post("/v1/predict", json={"gallery": [0]}).status_code == 500
+
+
 def test_a_client_that_leaves_while_its_answer_is_computed(serve: Any, gate: threading.Event):
     with running(serve(), Limits(threads=1, waiting=0)) as port:
         base = f"http://{HOST}:{port}"

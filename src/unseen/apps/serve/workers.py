@@ -76,5 +76,8 @@ class Workers:
 
 def _quietly(task: Callable[[], T]) -> T:
     """Huge values overflow; that is looked for in the result."""
-    with np.errstate(all="ignore"):
-        return task()
+    try:
+        with np.errstate(all="ignore"):
+            return task()
+    except StopIteration as error:  # a future cannot hold it: whoever waits would wait for ever
+        raise RuntimeError("a task ran out of something") from error
