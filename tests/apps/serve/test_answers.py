@@ -131,6 +131,10 @@ def test_rivals_are_what_the_rows_would_be_named(
     assert {r["name"]: r["rows"] for r in found["rivals"]} == {n: named.count(n) for n in named}
     seen = set(model.seen_classes_.tolist())
     assert all(r["seen"] == (r["name"] in seen) for r in found["rivals"])
+    vector = shapes.classes.vector("red plain star").tolist()
+    described = posted(client, "/v1/rank", vector=vector, k=30, rivals=50)
+    names = ["red plain star" if r["name"] == "described" else r["name"] for r in described["rivals"]]
+    assert names == [r["name"] for r in found["rivals"]]  # no class competes with itself
 
 
 def test_classes_that_a_request_brings(
@@ -220,6 +224,11 @@ def test_the_open_inference_protocol(
     assert outputs["classes"]["shape"] == [2, 2]
     assert np.array_equal(outputs["scores"]["data"], scores.ravel())
     assert client.get("/v2/models/other").status_code == 404
+    scores_alone = posted(client, "/v2/models/shapes/infer", **body, outputs=[{"name": "scores"}])
+    assert scores_alone["outputs"] == [outputs["scores"]]
+    wrong = client.post("/v2/models/shapes/infer", json=body | {"outputs": [{"name": "logits"}]})
+    assert wrong.status_code == 400
+    assert "there is no 'logits'" in wrong.json()["error"]
 
 
 def test_model_and_classes(client: httpx.Client, shapes: ZeroShotDataset):

@@ -111,6 +111,7 @@ BAD_JSON = {
     "misspelt": (b'{"gallery":[1],"candidates":["red plain stra"]}', "'red plain star'"),
     "twice": (b'{"gallery":[1],"candidates":["red plain star","red plain star"]}', "twice"),
     "short": (b'{"gallery":[1],"classes":{"x":[1]}}', "1 numbers"),
+    "a long number": (b'{"gallery":[1],"candidates":[' + b"9" * 99 + b"]}", "64 bits"),
     "deep": (b'{"rows":' + b"[" * 100_000, ""),
 }
 
@@ -129,6 +130,12 @@ def test_json(client: httpx.Client, name: str):
 def test_csv(client: httpx.Client, text: str, word: str):
     headers = {"Content-Type": "text/csv"}
     refused(client.post("/v1/predict", content=text.encode(), headers=headers), 400, word)
+
+
+def test_a_known_class_is_not_described_anew(client: httpx.Client, shapes: ZeroShotDataset):
+    other = {"red plain star": shapes.classes.vector("blue plain star").tolist()}
+    for path, what in (("predict", {"gallery": [1]}), ("rank", {"name": "red plain star"})):
+        refused(client.post(f"/v1/{path}", json=what | {"classes": other}), 400, "known already")
 
 
 def test_other_kinds_of_bodies(client: httpx.Client):

@@ -67,11 +67,17 @@ def ranked(served: Served, body: RankBody) -> dict[str, Any]:
     rows = best.rows.tolist()
     rivals = []
     if body.rivals:
-        joint = served.model._against(wanted, new.joined(served.candidates("all")))
+        joint = _competing(wanted, new.joined(served.candidates("all")))
         rivals = _rivals(served, np.asarray(data.X[rows]), joint, new)[: body.rivals]
     said = None if body.sentence is None else described
     found = {"rows": rows, "scores": best.scores.tolist(), **data.shown(rows)}
     return found | {"rivals": rivals, "vector": said}
+
+
+def _competing(wanted: ClassTable, known: ClassTable) -> ClassTable:
+    """One class, and then all whose description is another: with its own it would only tie."""
+    differ = (known.vectors != wanted.vectors[0]).any(axis=1) & (known.names != wanted.names[0])
+    return wanted.merge(known.select(known.names[differ])) if differ.any() else wanted
 
 
 def _description(served: Served, body: RankBody) -> list[float] | None:

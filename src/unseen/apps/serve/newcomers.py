@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from unseen.apps.serve.encoders import DESCRIBED
 from unseen.classes import ClassTable
 from unseen.errors import InputError
 
@@ -23,6 +26,8 @@ class Newcomers:
                     f"class {name[:60]!r} is described by {len(vector)} numbers, the known ones by "
                     f"{known.n_attributes}"
                 )
+            if name != DESCRIBED and name in known and not np.allclose(vector, known.vector(name)):
+                raise InputError(f"class {name!r} is known already, with a different description")
         numbered = known.names.dtype.kind != "U"
         first = known.names.max().item() + 1 if numbered else 0
         self._keys: dict[Any, Any] = {

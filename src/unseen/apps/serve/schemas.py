@@ -176,7 +176,6 @@ class Paired(BaseModel):
 
 class Inferred(BaseModel):
     model_name: str
-    model_version: str
     id: str | None = None
     outputs: list[dict[str, Any]]
 

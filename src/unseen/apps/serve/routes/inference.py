@@ -17,7 +17,6 @@ from unseen.apps.serve.schemas import InferBody, InferParameters, read_json
 from unseen.apps.serve.served import Served
 from unseen.errors import InputError
 
-_VERSION = "1"
 _NONE = {"description": "no such model"}
 
 
@@ -54,7 +53,7 @@ def inference(context: Context) -> APIRouter:
             {"name": "classes", "datatype": "BYTES", "shape": [-1, -1]},
             {"name": "scores", "datatype": "FP64", "shape": [-1, -1]},
         ]
-        facts = {"name": name, "versions": [_VERSION], "platform": f"unseen_{served.method}"}
+        facts = {"name": name, "platform": f"unseen_{served.method}"}
         return answer(facts | {"inputs": [width], "outputs": outputs})
 
     @router.get("/models/{name}/ready", **documented(Health, s404=_NONE))
@@ -92,7 +91,15 @@ def _infer(served: Served, content: bytes) -> dict[str, Any]:
         {"name": "classes", "datatype": "BYTES", "shape": shape, "data": names},
         {"name": "scores", "datatype": "FP64", "shape": shape, "data": scores},
     ]
-    wanted = {output.get("name") for output in body.outputs or ()}
-    outputs = [output for output in outputs if not wanted or output["name"] in wanted]
-    facts = {"model_name": served.name, "model_version": _VERSION, "outputs": outputs}
+    if body.outputs:
+        outputs = [_named(outputs, wanted.get("name")) for wanted in body.outputs]
+    facts = {"model_name": served.name, "outputs": outputs}
     return facts if body.id is None else facts | {"id": body.id}
+
+
+def _named(outputs: list[dict[str, Any]], name: Any) -> dict[str, Any]:
+    """The output that a request asks for."""
+    found = next((output for output in outputs if output["name"] == name), None)
+    if found is None:
+        raise InputError(f"the outputs are 'classes' and 'scores'; there is no {str(name)[:60]!r}")
+    return found
