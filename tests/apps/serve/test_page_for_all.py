@@ -40,6 +40,9 @@ def test_a_model_alone(page: Any, model: GaussianMatch, shapes: ZeroShotDataset)
     """Without a gallery and an encoder: numbers are named, a description becomes a candidate."""
     with served_to(page, Current(Served(model, "plain"))):
         assert "names no encoder" in page.inner_text("#drop-says")
+        page.keyboard.press("/")  # to the first field that there is
+        assert page.evaluate("document.activeElement.id") == "numbers"
+        page.focus("#tab-recognise")
         assert not page.is_visible("#picture")
         assert page.is_disabled("#tab-retrieve")
         page.keyboard.press("2")  # neither by its key
@@ -141,6 +144,36 @@ def test_a_link_to_another_state_is_followed(page: Any, port: int):
     page.fill("#wanted", "blue plain sta")
     page.keyboard.press("Tab")
     assert 'no class "blue plain sta"' in page.inner_text("#error")
+    assert page.locator("#retrieved .cell").count() == 0
+
+
+@pytest.mark.parametrize("state", ["kept=%25zz%3D1", "pane=recognise&among=some&row=x"])
+def test_a_damaged_link_shows_what_is_left_of_it(page: Any, port: int, state: str):
+    opened(page, port, state)
+    page.wait_for_selector(".results button:visible")
+    assert not page.is_visible("#error")
+    assert page.input_value("#candidates") == "unseen"
+
+
+def test_what_is_wrong_leaves_no_candidates_and_is_said_in_sight(pages: Any, port: int):
+    page = opened(pages(PHONE), port, "pane=recognise&row=3")
+    page.wait_for_selector("#bars button")
+    page.click("#from-numbers summary")
+    page.fill("#numbers", "1 2 3")
+    page.click("#numbers-go")
+    page.evaluate("scrollTo(0, 500)")
+    expect(page.locator("#error")).to_be_in_viewport()
+    assert "paste 192 numbers" in page.inner_text("#error")
+    assert page.locator("#bars button").count() == 0
+
+
+def test_numbers_of_reasons_stay_whole(page: Any, port: int):
+    opened(page, port, "pane=recognise&row=3")
+    page.click("#bars button")
+    page.wait_for_selector("#reasons td")
+    cells = page.locator("#reasons td").all_text_contents()
+    assert any(cell.startswith("+") for cell in cells)
+    assert not any("\u200b" in cell for cell in cells if cell.startswith("+"))
 
 
 # The lowest contrast of a text with what is behind it, by the formula of WCAG 2, and its element.

@@ -25,7 +25,7 @@ from unseen.estimators import ZeroShotClassifier
 
 # The name of a class that is known by a description alone.
 DESCRIBED = "described"
-NO_PICTURES = "the model was not trained on pictures of 'unseen embed', so it names no encoder"
+NO_PICTURES = "the model was not trained on a folder of 'unseen embed', so it names no encoder"
 _NUMBERS = "its classes are described by numbers, so give 'vector' or 'attributes'"
 _BOTH = "its classes are described by more than one text, so give 'vector' or 'attributes'"
 

@@ -1,16 +1,20 @@
 // Requests to the service, and the newest of many that follow each other fast.
 
 export async function get(path) {
-  return read(await fetch(path));
+  return read(await asked(path));
 }
 
 export async function post(path, body) {
   const isForm = body instanceof FormData;
-  return read(await fetch(path, {
+  return read(await asked(path, {
     method: "POST",
     headers: isForm ? {} : { "Content-Type": "application/json" },
     body: isForm ? body : JSON.stringify(body),
   }));
+}
+
+async function asked(path, options) {
+  try { return await fetch(path, options); } catch { throw new Error("the service does not answer; is it still running?"); }
 }
 
 async function read(response) {

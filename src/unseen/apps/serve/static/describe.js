@@ -25,7 +25,7 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
     if (found.vector) sliders.start(found.vector, new Map());
     fillGrid(at("described"), found, { pick: facts.names ? pick : undefined });
     const took = performance.now() - began;
-    at("took").textContent = `${facts.gallery.rows.toLocaleString("en")} rows in a new order in ${took.toFixed(0)} ms`;
+    at("took").textContent = `${facts.gallery.rows.toLocaleString("en")} rows re-ranked in ${took.toFixed(0)} ms`;
     at("took").dataset.milliseconds = took;
     restLater();
   });

@@ -51,8 +51,13 @@ export function makeKept(attributes, known, changed) {
 function read(text, width, known) {
   return text.split(";").filter(Boolean).map((one) => {
     const [name, numbers] = one.split("=");
-    return [decodeURIComponent(name), (numbers ?? "").split(",").map(Number)];
+    return [decoded(name), (numbers ?? "").split(",").map(Number)];
   }).filter(([name, v]) => !known.has(name) && v.length === width && v.every(Number.isFinite));
+}
+
+// The text as it is where a link was damaged.
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
 }
 
 function cell(text) {

@@ -8,7 +8,7 @@ import { makeRetrieve } from "./retrieve.js";
 import * as state from "./state.js";
 
 const PANES = ["recognise", "retrieve", "describe"];
-const FIELDS = { recognise: "row", retrieve: "wanted", describe: "search" };
+const FIELDS = { recognise: ["row", "picture", "numbers"], retrieve: ["wanted"], describe: ["search"] };
 const panes = {};
 
 function open(name, focus = false) {
@@ -36,7 +36,7 @@ function keys(event) {
   if (number >= 0) open(PANES[number], true);
   else if (event.key === "/" || event.key === "g") {
     event.preventDefault();
-    if (event.key === "/") at(FIELDS[here]).focus();
+    if (event.key === "/") FIELDS[here].map(at).find((field) => field.offsetParent)?.focus();
     else at(here).querySelector(".results .cell, .results .bars button")?.focus();
   }
 }
@@ -55,7 +55,7 @@ async function load() {
   const names = classes.map((one) => one.name);
   facts.first = names[0];
   setGallery(facts.gallery?.key);
-  const rows = facts.gallery ? `, a gallery of ${facts.gallery.rows.toLocaleString("en")}` : "";
+  const rows = facts.gallery ? `, a gallery of ${facts.gallery.rows.toLocaleString("en")} rows` : "";
   at("facts").textContent = `${facts.name}: ${facts.method}, ${facts.seen} classes seen in training, `
     + `${facts.unseen} unseen${rows}`;
   // A model of pairs without names can only search by a description.

@@ -16,7 +16,7 @@ export function badge(isSeen, isOwn) {
 }
 
 export function score(number) {
-  return Math.abs(number) >= 1e4 ? number.toExponential(2) : Number(number.toPrecision(4)).toString();
+  return Math.abs(number) >= 1e4 ? number.toExponential(2) : number.toPrecision(4);
 }
 
 // The address of a thumbnail; browsers keep it, so that of another gallery is another.
@@ -28,9 +28,9 @@ export function thumbnail(row) {
   return `/v1/gallery/${row}/thumb?of=${gallery}`;
 }
 
-// A name such as red_headed_woodpecker may break after each word.
+// A name such as red_headed_woodpecker may break after each word; a number such as +1.5 may not.
 export function breakable(name) {
-  return String(name).replace(/::|[_+]|[.](?=\D)/g, "$&\u200b");
+  return String(name).replace(/::|_|[+.](?=\D)/g, "$&\u200b");
 }
 
 // Arrows among what was found: to the next, the one before, and those below and above.

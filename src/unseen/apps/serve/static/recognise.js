@@ -11,13 +11,17 @@ export function makeRecognise({ facts, seen, kept }) {
   at("row").max = rows - 1;
   at("numbers").placeholder = `${facts.columns} numbers, separated by commas or spaces`;
   at("drop-says").textContent = facts.pictures ? "Drop a picture here, or choose one"
-    : `Not here: ${facts.why_no_pictures}.`;
+    : `Not available: ${facts.why_no_pictures}.`;
   at("picture").hidden = !facts.pictures;
   at("drop").classList.toggle("off", !facts.pictures);
   at("from-numbers").open = !rows && !facts.pictures;
-  at("candidates").value = state.value("among", facts.unseen ? "unseen" : "seen");
+  state.choose(at("candidates"), "among", facts.unseen ? "unseen" : "seen");
 
   const ask = newest(async (what) => {
+    try { await recognise(what); } catch (error) { clear(); throw error; }
+  });
+
+  async function recognise(what) {
     // A picture is encoded once; its row is asked about as any other.
     if (what.form) what = { title: what.title, body: await encoded(what) };
     const among = at("candidates").value, n = { seen: facts.seen, unseen: facts.unseen };
@@ -26,10 +30,20 @@ export function makeRecognise({ facts, seen, kept }) {
     at("recognised-title").textContent = `${what.title}: candidates, best first`;
     fill(found, what);
     if (what.row !== undefined) showRow(what.row, found);
-  });
+  }
+
+  // What is wrong has no candidates, not those of what was shown before.
+  function clear() {
+    at("recognised-title").textContent = "Candidates";
+    at("bars").replaceChildren();
+    at("reasons").replaceChildren();
+  }
 
   async function encoded(what) {
-    const body = { rows: (await post("/v1/predict/pictures?k=1", what.form)).rows };
+    const found = await post("/v1/predict/pictures?k=1", what.form).catch((error) => {
+      throw new Error(error.message.replace(/^picture 0/, what.title));
+    });
+    const body = { rows: found.rows };
     if (given === what) given = { title: what.title, body };
     return body;
   }
@@ -102,8 +116,9 @@ export function makeRecognise({ facts, seen, kept }) {
 
   function recogniseNumbers() {
     const numbers = at("numbers").value.split(/[\s,;]+/).filter(Boolean).map(Number);
-    if (!numbers.length || numbers.some((x) => !Number.isFinite(x))) {
-      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces`));
+    if (numbers.length !== facts.columns || numbers.some((x) => !Number.isFinite(x))) {
+      clear();
+      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces; these are ${numbers.length}`));
       return;
     }
     again({ body: { rows: [numbers] }, title: "Pasted numbers" });
@@ -118,6 +133,7 @@ export function makeRecognise({ facts, seen, kept }) {
     shown.src = URL.createObjectURL(file);
     shown.alt = file.name;
     shown.hidden = false;
+    shown.onerror = () => { shown.hidden = true; };
     again({ form, title: file.name });
   }
 

@@ -5,7 +5,7 @@ import * as state from "./state.js";
 
 export function makeRetrieve({ facts, names, kept, pick }) {
   const byText = new Map(names.map((name) => [String(name), name]));
-  at("against").value = state.value("against");
+  state.choose(at("against"), "against");
 
   const ask = newest(async (name) => {
     const found = await post("/v1/rank", {
@@ -14,25 +14,32 @@ export function makeRetrieve({ facts, names, kept, pick }) {
     const known = found.labels && !kept.has(name);
     const right = known ? found.labels.filter((label) => String(label) === String(name)).length : 0;
     at("retrieved-title").textContent = `Best matches for ${name}`
-      + (known ? `: ${right} of ${found.rows.length} are labelled so` : "");
+      + (known ? `: ${right} of ${found.rows.length} have this label` : "");
     fillGrid(at("retrieved"), found, { wanted: known ? name : null, pick });
   });
 
+  const named = (text) => (kept.has(text) ? text : byText.get(text));
+
   function changed() {
-    const text = at("wanted").value;
-    const name = kept.has(text) ? text : byText.get(text);
+    const text = at("wanted").value, name = named(text);
     if (name === undefined) return;
     state.set({ class: text, against: at("against").value });
     ask(name);
   }
 
+  // What is no class has no matches, not those of the class before.
+  function check() {
+    const text = at("wanted").value;
+    if (named(text) !== undefined) return;
+    at("retrieved-title").textContent = "Best matches";
+    at("retrieved").replaceChildren();
+    showError(new Error(`there is no class "${text}"; choose one from the list`));
+  }
+
   at("wanted").value = state.value("class", String(facts.first));
   at("wanted").oninput = changed;
-  at("wanted").onchange = () => {
-    const text = at("wanted").value;
-    if (!kept.has(text) && !byText.has(text)) showError(new Error(`there is no class "${text}"; choose one from the list`));
-  };
+  at("wanted").onchange = check;
   at("wanted").onfocus = () => at("wanted").select();
   at("against").onchange = changed;
-  return { show: () => facts.gallery && changed() };
+  return { show: () => facts.gallery && (changed(), check()) };
 }

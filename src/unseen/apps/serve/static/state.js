@@ -17,6 +17,12 @@ export function set(values) {
   history.replaceState(null, "", `#${state}`);
 }
 
+// The choice that the address names, or the usual one if there is no such choice.
+export function choose(select, name, usual = "") {
+  select.value = value(name, usual);
+  if (select.selectedIndex < 0) select.value = usual;
+}
+
 // Numbers by place, such as the sliders that were moved: "3:0.5,7:1".
 export function readNumbers(text) {
   const pairs = text.split(",").map((pair) => pair.split(":").map(Number));
