@@ -8,9 +8,11 @@ import * as state from "./state.js";
 export function makeDescribe({ facts, attributes, classes, kept, pick }) {
   const byName = new Map(classes.map((one) => [String(one.name), one]));
   const start = at("start");
+  const options = (isSeen) => classes.filter((one) => one.seen === isSeen)
+    .map((one) => element("option", { value: one.name, textContent: one.name }));
   start.append(element("option", { value: "", textContent: "nothing" }),
-    ...classes.map((one) => element("option", {
-      value: one.name, textContent: `${one.name} (${one.seen ? "seen" : "unseen"})` })));
+    element("optgroup", { label: "unseen classes" }, ...options(false)),
+    element("optgroup", { label: "seen classes" }, ...options(true)));
   const vector = () => sliders.values();
   // Nothing: zero, or the low end where zero is out of range; an opposite is at its other end.
   const zeros = attributes.map((one, k) => (one.opposite !== null && one.opposite < k ? one.high
