@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
@@ -200,11 +201,39 @@ def read_json(kind: type[Body], content: bytes) -> Body:
         raise InputError(_sentence(error)) from None
 
 
+# How pydantic names an alternative of a union, which no sender knows.
+_ALTERNATIVE = re.compile(r"constrained|(list|literal)\[|(str|int|float)$")
+# What is wrong, by the kinds of error that pydantic tells apart.
+_WRONG = {
+    "less_than_equal": "must be at most {le:,}",
+    "greater_than_equal": "must be at least {ge:,}",
+    "too_long": "may hold at most {max_length:,}",
+    "too_short": "must not be empty",
+    "string_too_long": "may have at most {max_length:,} letters",
+    "string_too_short": "must not be empty",
+    "extra_forbidden": "is not known here",
+    "missing": "is missing",
+    "finite_number": "must be finite",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "dict_type": "must be an object of names and values",
+    "model_type": "must be an object of names and values",
+    "literal_error": "must be {expected}",
+    "json_invalid": "is no JSON: {error}",
+}
+
+
 def _sentence(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    problems = error.errors(include_url=False, include_input=False)
     # Of the alternatives of a union the one that came furthest says most.
     first = max(problems, key=lambda problem: len(problem["loc"]))
-    words = first["msg"].removeprefix("Value error, ")
-    where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("constrained"))
+    where = ".".join(part for part in map(str, first["loc"]) if not _ALTERNATIVE.match(part))
+    wrong = _WRONG.get(first["type"])
+    if wrong is not None:
+        words = f"{where or 'it'} {wrong.format(**first.get('ctx', {}))}"
+    else:
+        words = (where and f"{where}: ") + first["msg"].removeprefix("Value error, ")
     more = "" if len(problems) == 1 else f" (and {len(problems) - 1} more)"
-    return f"the request cannot be used: {where + ': ' if where else ''}{words}{more}"[:500]
+    return f"the request cannot be used: {words}{more}"[:500]
