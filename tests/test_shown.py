@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from unseen import ESZSL, GaussianMatch, InputError, compare, evaluate, make_zero_shot, tune
+from unseen.estimators import METHODS
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,14 @@ def test_results_can_be_drawn(data: Any) -> None:
     assert len(compare(X, y, data.classes, ["eszsl", "sae"], n_splits=2).plot().axes) == 2
     with pytest.raises(InputError, match="no picture of a ZeroShotDataset"):
         data.plot()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_model_is_shown_without_a_warning(name: str) -> None:
+    """scikit-learn reads the docstring for it, and warns of sections that it does not know."""
+    model = METHODS[name]()
+    assert type(model).__name__ in model._repr_html_()
+    assert len(repr(model)) < 80
 
 
 @pytest.mark.parametrize("method", [ESZSL, GaussianMatch])

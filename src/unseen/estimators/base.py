@@ -62,8 +62,8 @@ class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
     Its parameters are fields of the class, see `support/parameters.py`.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     classes_ : the default candidates: the unseen classes if there are any, else the seen ones.
     seen_classes_, unseen_classes_ : classes of the table with and without training rows.
     class_table_ : the table of all of them.
