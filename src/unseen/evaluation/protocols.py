@@ -60,9 +60,10 @@ class GeneralizedResult:
     def factor_in_words(self) -> str:
         """Which factor was used, and how it was learned."""
         if self.is_calibrated:
+            less = "less" if self.seen_penalty >= 0 else "more"
             return (
-                f"Seen classes score {self.seen_penalty:.4g} less, as learned by calibrate_seen "
-                "from training rows; AUSUC is over all such factors."
+                f"Seen classes score {abs(self.seen_penalty):.4g} {less}, as learned by "
+                "calibrate_seen from training rows; AUSUC is over all such factors."
             )
         if not self.needs_calibration:
             return (
