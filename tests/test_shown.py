@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from unseen import ESZSL, GaussianMatch, InputError, compare, evaluate, make_zero_shot, tune
+from unseen import ESZSL, JLSE, GaussianMatch, InputError, compare, evaluate, make_zero_shot, tune
+from unseen.datasets import make_pairs
+from unseen.estimators import METHODS
+from unseen.evaluation import cold_start, evaluate_pairs
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,17 @@ def test_an_evaluation(data: Any) -> None:
     frame = found.to_frame()
     assert frame["accuracy"].mean() == pytest.approx(found.per_class_accuracy)
     assert frame.index.tolist() == data.unseen.tolist()
+
+
+def test_pairs() -> None:
+    pairs = make_pairs(20, 40)
+    assert "20 of 30 columns" in fits_a_screen(pairs)
+    model = JLSE(n_target_atoms=8).fit_pairs(pairs.S, pairs.X, pairs.Y)
+    found = evaluate_pairs(model, pairs.S, pairs.X, pairs.Y)
+    assert f"{found.pairs:,} known pairs" in fits_a_screen(found)
+    assert f"{found.roc_auc:.3f} (chance 0.500)" in repr(found)
+    both = cold_start(JLSE(n_target_atoms=8), pairs.S, pairs.X, pairs.Y, n_splits=2)
+    assert "in 2 splits" in fits_a_screen(both)
 
 
 def test_the_best_names_and_rows(data: Any) -> None:
@@ -76,6 +90,14 @@ def test_results_can_be_drawn(data: Any) -> None:
     assert len(compare(X, y, data.classes, ["eszsl", "sae"], n_splits=2).plot().axes) == 2
     with pytest.raises(InputError, match="no picture of a ZeroShotDataset"):
         data.plot()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_model_is_shown_without_a_warning(name: str) -> None:
+    """scikit-learn reads the docstring for it, and warns of sections that it does not know."""
+    model = METHODS[name]()
+    assert type(model).__name__ in model._repr_html_()
+    assert len(repr(model)) < 80
 
 
 @pytest.mark.parametrize("method", [ESZSL, GaussianMatch])

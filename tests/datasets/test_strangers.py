@@ -88,6 +88,12 @@ def test_one_endless_label_is_one_sentence(birds: Path) -> None:
         read_dataset(birds)
 
 
+def test_one_long_label_does_not_widen_very_many(birds: Path) -> None:
+    write_lines(birds / "labels.txt", ["Heron"] * 20_000 + ["x" * 1000])
+    with pytest.raises(InputError, match=r"labels.txt: 'x+' has 1,000 letters, far more than"):
+        read_dataset(birds)
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

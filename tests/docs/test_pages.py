@@ -189,6 +189,16 @@ def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_search_needs_no_server(site: Path) -> None:
+    """A page that is opened from a folder may run scripts, but fetch nothing."""
+    assert '<script src="searchindex.js"></script>' in text_of(site / "search.html")
+    index = text_of(site / "searchindex.js")
+    assert index.startswith("Search.setIndex(")
+    for found in ("coming-from", "calibrate_seen", "GaussianMatch"):
+        assert found in index
+
+
+@pytest.mark.slow
 def test_the_site_has_every_public_name(site: Path) -> None:
     text = text_of(site / "api.html")
     public = [n for n, v in vars(metrics).items() if inspect.isroutine(v) or inspect.isclass(v)]

@@ -38,6 +38,18 @@ def test_rows_change_no_score() -> None:
     assert new.predict([[0.0, -3.0]]).tolist() == ["down"]
 
 
+def test_reasons_and_probabilities_without_a_single_row() -> None:
+    model = CLIPZeroShot().fit(classes=TABLE)
+    found = model.explain([0.1, 5.0])
+    assert (found.name, found.classes) == ("up", ())
+    assert found.rest == pytest.approx(found.score)
+    assert [(a.attribute, a.is_above) for a in found.attributes][-1] == ("column 0", False)
+    assert "seen classes" not in str(found)
+    assert len(found.tables()) == 2
+    with pytest.raises(InputError, match="fitted without rows, so there are no seen classes"):
+        model.calibrate_seen([[0.1, 5.0]], ["up"])
+
+
 def test_it_is_saved_without_a_single_row(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(8, 2))
     model = CLIPZeroShot().fit(classes=TABLE)

@@ -29,10 +29,19 @@ def test_unseen_classes_that_share_nothing_with_seen_ones(data: Any) -> None:
         ESZSL().fit(*data.training_set(), classes=ClassTable(names, np.eye(names.size)))
 
 
+def test_descriptions_below_zero_may_share_nothing_too(data: Any) -> None:
+    vectors, is_seen = data.classes.vectors, np.isin(data.classes.names, data.seen)[:, None]
+    apart = np.hstack([vectors * is_seen, vectors * ~is_seen])
+    assert apart.min() < 0
+    with pytest.warns(TrustWarning, match=r"has nothing in common with that of any seen class"):
+        ESZSL().fit(*data.training_set(), classes=ClassTable(data.classes.names, apart))
+
+
 def test_zero_is_a_value_like_others_where_some_are_less(data: Any) -> None:
-    names, signs = data.classes.names, np.eye(data.classes.n_classes)
-    signs[0, 0] = -1
-    ESZSL().fit(*data.training_set(), classes=ClassTable(names, signs))
+    vectors = data.classes.vectors.copy()
+    vectors[data.classes.rows(data.unseen[:1])] = 0
+    assert vectors.min() < 0
+    ESZSL().fit(*data.training_set(), classes=ClassTable(data.classes.names, vectors))
 
 
 def test_rows_of_a_store_that_are_all_the_same(data: Any, tmp_path: Path) -> None:

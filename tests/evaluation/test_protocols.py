@@ -218,6 +218,7 @@ def test_intervals_and_the_factor_are_told(generalized: ZeroShotDataset) -> None
     assert part is not None
     assert part.seen_penalty == model.seen_penalty_
     assert f"{model.seen_penalty_:.4g} less, as learned" in part.factor_in_words
+    assert "score 0.25 more, as" in replace(part, seen_penalty=-0.25).factor_in_words
     assert part.harmonic_interval.low <= part.harmonic_mean <= part.harmonic_interval.high
 
 

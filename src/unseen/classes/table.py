@@ -332,12 +332,12 @@ class ClassTable:
                 f"{name!r} and {other!r} have the same description{more}: no row can tell them "
                 "apart"
             )
-        if (self.vectors < 0).any():  # zero is a value like others, and does not stand for nothing
-            return
         is_seen = np.isin(self.names, seen)
         used = (self.vectors[is_seen] != 0).any(axis=0)
-        has_used = (self.vectors[:, used] != 0).any(axis=1)
-        strange = self.names[~is_seen & ~has_used].tolist()
+        is_strange = ~is_seen & (self.vectors[:, used] == 0).all(axis=1)
+        if (self.vectors < 0).any():  # nothing but zeros is then a class like others, the mean one
+            is_strange &= (self.vectors != 0).any(axis=1)
+        strange = self.names[is_strange].tolist()
         if strange:
             yield (
                 f"the description of {listed(strange)} has nothing in common with that of any seen "

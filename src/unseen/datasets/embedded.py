@@ -4,7 +4,7 @@ display, drawn shapes, and synthetic problems driven by shared factors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,6 +17,7 @@ from unseen.classes.checks import as_names
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.shapes import make_shapes
 from unseen.errors import InputError
+from unseen.support.shown import Shown
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SEGMENTS = ("top", "upper right", "lower right", "bottom", "lower left", "upper left", "middle")
@@ -118,8 +119,8 @@ def make_zero_shot(
 # -- pairs ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PairDataset:
+@dataclass(frozen=True, repr=False)
+class PairDataset(Shown):
     """Sources S (C x d_s), targets X (N x d_t) and labels Y (N x C) of +1, -1 and 0 = unknown.
 
     `probabilities(S, X)` is what nobody can know about real data: the true p(+1 | x_s, x_t).
@@ -130,6 +131,12 @@ class PairDataset:
     Y: np.ndarray
     link: np.ndarray
     offset: float
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        for name, side in (("sources", self.S), ("targets", self.X)):
+            yield name, f"{side.shape[0]:,} of {side.shape[1]:,} columns ({side.dtype})"
+        match, known = int(np.sum(self.Y > 0)), int(np.count_nonzero(self.Y))
+        yield "pairs", f"{known:,} known of {self.Y.size:,}, {match:,} of these match"
 
     def probabilities(self, S: np.ndarray, X: np.ndarray) -> np.ndarray:
         """p(+1 | x_s, x_t) = σ(x_s' G x_t + c) of all pairs, N' x C'.

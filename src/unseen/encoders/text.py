@@ -33,8 +33,8 @@ class TextEncoder(TransformerMixin, Composite):
     batch_size : how many texts a sentence encoder takes at once.
     offline : fetch nothing; a name that is not on this machine gives the command that gets it.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     encoding_ : what makes numbers of texts. It holds no weights of a sentence encoder, but its name
         and its hash.
 

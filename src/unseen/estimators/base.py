@@ -62,8 +62,8 @@ class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
     `_prepare(table)`, done once for the candidates, and `_score(X, prepared)` (n x C') instead.
     Its parameters are fields of the class, see `support/parameters.py`.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     classes_ : the default candidates: the unseen classes if there are any, else the seen ones.
     seen_classes_, unseen_classes_ : classes of the table with and without training rows.
     class_table_ : the table of all of them.
@@ -197,6 +197,11 @@ class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
         of the classes and of the rows of the others, which takes about twice as long as `fit`.
         """
         check_is_fitted(self)
+        if not self.seen_classes_.size:
+            raise InputError(
+                "the model was fitted without rows, so there are no seen classes to learn from: "
+                "fit(X, y, classes=table) first"
+            )
         y = labels_of(X, y)
         X = checked_rows(self, X, reset=False)
         seen = self.class_table_.select(self.seen_classes_)

@@ -33,8 +33,8 @@ class BilinearRanking(ScaledClassifier, ResumableClassifier):
     batch_size : rows per step.
     random_state : seed of the order in which rows are visited.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_ : V, d_t x d_s.
     history_ : the objective before the first and after each pass.
     n_iter_ : passes over the rows that were made.

@@ -33,8 +33,8 @@ class ConSE(ScaledClassifier):
     class_scaler : how class descriptions are scaled: centred and then to length one, or as the
         `ClassScaler` says; averages of descriptions that are not centred look alike.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
     descriptions_ : s_c of the seen classes, C x d_s.
     n_iter_ : steps of the logistic regression.

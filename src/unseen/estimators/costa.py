@@ -45,8 +45,8 @@ class COSTA(ScaledClassifier):
         unlike any given one, or as the `ClassScaler` says. Its `unit_length` changes nothing, as a
         cosine does not depend on lengths.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_ : the classifiers of the seen classes, d_t x C.
     descriptions_ : s_c of the seen classes, C x d_s, of length one.
     n_iter_ : steps of the logistic regression.

@@ -40,8 +40,8 @@ class DAP(ZeroShotClassifier):
         one half.
     row_scaler : how rows are scaled: to length one and then centred, or as the `RowScaler` says.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_, bias_ : the classifiers of the attributes, d_t x M and M.
     threshold_ : above which an attribute counts as 1, d_s.
     attributes_, shares_ : the columns that are used, M, and the share of seen classes that have
@@ -106,8 +106,8 @@ class IAP(DAP):
     with the attributes a^c of the seen classes and p(c|x) of a multinomial logistic regression on
     their rows. The score, the parameters and all else are those of `DAP`.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
     binary_ : a^c of the seen classes, C x M.
     """

@@ -42,8 +42,8 @@ class DeepEmbedding(ScaledClassifier):
     batch_size : rows per step.
     random_state : seed of the first weights and of the order of the rows.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     row_layers_, class_layers_ : A1, a, A2 and B1, b, B2.
     history_ : the mean of the objective over the mini-batches of each pass.
     """

@@ -57,8 +57,8 @@ class Ensemble(ZeroShotClassifier):
         learn them in `fit` from seen classes held out, three times a fifth of them, which makes a
         fit about four times as long.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     members_ : the fitted members.
     member_scales_ : σ_m.
     member_weights_ : α_m, which sum to one.

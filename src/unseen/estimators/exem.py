@@ -62,8 +62,8 @@ class EXEM(MeanPredictor):
     regression : "svr", support vectors as in the paper, or "ridge".
     standardized : distances in units of the spread within classes.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     components_, center_ : M (d_t x h) and M'x̄ (h).
     exemplars_ : v_c of the seen classes, C x h.
     spread_ : the mean over the seen classes of the standard deviation of z within them, h.

@@ -79,8 +79,8 @@ class FeatureVAE(ScaledClassifier):
     batch_size : rows per step; fewer where a pass would have less than ten steps.
     random_state : seed of the first weights, of the order of the rows, and of all z.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     components_, center_ : the principal components (d_t x h) and the mean of the rows in them (h).
     decoder_, noise_ : D1, d1, D2, d2; and σ², h.
     codes_ : the z of the rows that are drawn, n_draws x n_codes.

@@ -70,8 +70,8 @@ class GaussianMatch(MeanPredictor):
     spread : κ; 1 is the posterior, 0 takes the predicted mean for the true one.
     tails : ν, degrees of freedom of Student's t; None for Gaussians.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     posterior_ : the `Posterior`.
     table_weights_ : how much each description counts where classes have several side by side
         (`ClassTable.beside`): what predicts the mean of a seen class best from the others.

@@ -54,8 +54,8 @@ class GFZSL(MeanPredictor):
     prior_rows : variances of a seen class are estimated as if it had so many rows more, with the
         variances that all classes have on average.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     center_, spread_ : mean of the rows, and their standard deviation within classes, d_t. In what
         follows a row is (x - center_) / spread_.
     means_, log_variances_ : of the seen classes, C x d_t.

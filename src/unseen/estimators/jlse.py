@@ -83,8 +83,8 @@ class JLSE(PairMatching):
         them Algorithm 4 has W z_j of all training rows up to 4 million numbers (16 MB), and beyond
         that of rows drawn at random, with a known error (`latent_.pulls`).
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     latent_ : the `LatentModel`: B, D, W, codes and scaling.
     history_ : J (G in Algorithm 1) and its parts, one row per round: source, target, pairs,
         penalty, total.

@@ -40,8 +40,8 @@ class LatEm(BilinearRanking):
     All others are those of `BilinearRanking`; `max_iter` counts the passes with the single map, and
     again those with all maps. `random_state` is also the seed of the random changes.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_ : the maps that are left side by side, d_t x (K d_s).
     n_maps_ : how many there are.
     history_ : the objective of all maps before the first and after each pass.

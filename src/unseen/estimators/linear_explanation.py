@@ -25,7 +25,7 @@ class LinearExplanation:
     `classes`: the code c of the class is Σ_k a_k c_k of the seen classes, by least squares, and a
     rest; a seen class adds a_k r'c_k, and `rest` is what they all leave. `attributes` are those
     that the row calls for (positive) or speaks against: the slope of the score along the attribute,
-    times what the class has above the average seen class.
+    times what the class has above the average seen class; of all classes where none was trained on.
     """
 
     name: str
@@ -39,16 +39,19 @@ class LinearExplanation:
         by_class = [[e.through, f"{e.contribution:+.3g}"] for e in self.classes]
         numbers = [f"{self.score:.4g}", f"{self.rest:+.3g}"]
         columns = ["with class", "score", "not through seen classes"]
+        seen = ("Known classes that the evidence comes through", ["seen class", "adds"], by_class)
         return [
             ("Score", columns, [[self.name, *numbers]]),
             attribute_table(self.attributes),
-            ("Known classes that the evidence comes through", ["seen class", "adds"], by_class),
+            *[seen] * bool(by_class),
         ]
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: score {self.score:.4g}", "", "through seen classes"]
-        lines += [f"  {e.contribution:+9.3g}  {e.through}" for e in self.classes]
-        lines += [f"  {self.rest:+9.3g}  not through seen classes"]
+        lines = [f"{self.name}: score {self.score:.4g}"]
+        if self.classes:
+            lines += ["", "through seen classes"]
+            lines += [f"  {e.contribution:+9.3g}  {e.through}" for e in self.classes]
+            lines += [f"  {self.rest:+9.3g}  not through seen classes"]
         lines += ["", "attributes for and against"]
         lines += [
             f"  {a.support:+9.3g}  {'more' if a.is_above else 'less'} {a.attribute}"
@@ -66,20 +69,20 @@ def explain_linear(
 
     `row` is a block of one row, `table` holds the class alone.
     """
-    seen = model.class_table_.select(model.seen_classes_)
+    seen = model.seen_classes_
+    known = model.class_table_.select(seen) if seen.size else model.class_table_
     code = model._row_codes(row)[0].astype(np.float64)
-    own, others = (model._class_codes(t).astype(np.float64) for t in (table, seen))
+    own, others = (model._class_codes(t).astype(np.float64) for t in (table, known))
+    others = others[: seen.size]
     shares = np.linalg.lstsq(others.T, own[0], rcond=None)[0]
     by_class = shares * (others @ code)
-    vector, mean = table.vectors[0].astype(np.float64), seen.vectors.mean(axis=0)
+    vector, mean = table.vectors[0].astype(np.float64), known.vectors.mean(axis=0)
     support = _slopes(model, vector, code) * (vector - mean)
-    names = seen.attributes or [f"column {m}" for m in range(support.size)]
+    names = known.attributes or [f"column {m}" for m in range(support.size)]
     return LinearExplanation(
         name=str(table.names[0]),
         score=score,
-        classes=tuple(
-            Evidence(str(seen.names[k]), float(by_class[k])) for k in largest(by_class, top)
-        ),
+        classes=tuple(Evidence(str(seen[k]), float(by_class[k])) for k in largest(by_class, top)),
         rest=float(own[0] @ code - by_class.sum()),
         attributes=tuple(
             AttributeSupport(names[m], bool(vector[m] > mean[m]), float(support[m]))

@@ -28,8 +28,8 @@ class PairMatching(ResumableClassifier):
     Class labels are the case in which a target matches one source alone; `fit_pairs` takes any
     labels of pairs. What it has learned is kept like that of `fit`.
 
-    Attributes after `fit_pairs` and `calibrate`
-    --------------------------------------------
+    Attributes
+    ----------
     pairs_ : whether sources have names, and whether matches are disjoint.
     pair_threshold_ : θ of `predict_pairs`.
     pair_curve_ : scores and the probabilities of a match that belong to them.

@@ -36,8 +36,8 @@ class SAE(ScaledClassifier):
     encoder_weight : λ, for rows and descriptions of mean square length one.
     direction : "visual" compares where the rows are, "semantic" where the descriptions are.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_ : W, d_s x d_t.
     """
 

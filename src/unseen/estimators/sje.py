@@ -45,8 +45,8 @@ class SJE(BilinearRanking):
     All others are those of `BilinearRanking`; `class_scaler` works group by group, and
     `random_state` also chooses the held-out classes.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_ : the V_k side by side, d_t x d_s.
     table_weights_ : α, by the name of the group.
     history_ : the objective before the first and after each pass, summed over the groups.

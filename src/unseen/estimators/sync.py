@@ -47,8 +47,8 @@ class SynC(ScaledClassifier):
     class_scaler : how class descriptions are scaled: to the power 0.7 and then to length one, or as
         the `ClassScaler` says.
 
-    Attributes after `fit`
-    ----------------------
+    Attributes
+    ----------
     weights_, bias_ : the classifiers of the seen classes, d_t x C and C.
     descriptions_ : a_r of the seen classes, C x d_s.
     n_iter_ : steps of the solver.

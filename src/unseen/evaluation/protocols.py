@@ -60,9 +60,10 @@ class GeneralizedResult:
     def factor_in_words(self) -> str:
         """Which factor was used, and how it was learned."""
         if self.is_calibrated:
+            less = "less" if self.seen_penalty >= 0 else "more"
             return (
-                f"Seen classes score {self.seen_penalty:.4g} less, as learned by calibrate_seen "
-                "from training rows; AUSUC is over all such factors."
+                f"Seen classes score {abs(self.seen_penalty):.4g} {less}, as learned by "
+                "calibrate_seen from training rows; AUSUC is over all such factors."
             )
         if not self.needs_calibration:
             return (
@@ -259,8 +260,8 @@ def _check_seen(seen: np.ndarray, data: ZeroShotDataset) -> None:
         )
 
 
-@dataclass(frozen=True)
-class PairEvaluation:
+@dataclass(frozen=True, repr=False)
+class PairEvaluation(Shown):
     """How well scores tell matches apart: over `pairs` known pairs, `chance` of which are matches.
 
     `relevant` and `scores` are those pairs, as `metrics.roc_curve` and
@@ -274,6 +275,10 @@ class PairEvaluation:
     relevant: np.ndarray
     scores: np.ndarray
 
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        yield "tested on", f"{self.pairs:,} known pairs, {100 * self.chance:.1f} % of them matches"
+        yield from _pair_measures(self)
+
     @classmethod
     def of(cls, labels: Any, scores: Any) -> PairEvaluation:
         """Of labels +1, -1 and 0 = unknown, and scores in the same shape."""
@@ -282,12 +287,23 @@ class PairEvaluation:
         return cls(auc, precision, float(hit.mean()), hit.size, hit, s)
 
 
-@dataclass(frozen=True)
-class ColdStart:
+def _pair_measures(found: PairEvaluation | ColdStart) -> Iterator[tuple[str, object]]:
+    yield "area under ROC", f"{found.roc_auc:.3f} (chance 0.500)"
+    yield "average precision", f"{found.average_precision:.3f} (chance {found.chance:.3f})"
+
+
+@dataclass(frozen=True, repr=False)
+class ColdStart(Shown):
     """Results on pairs whose sources, targets or both are new: one `PairEvaluation` per split."""
 
     new: str
     splits: tuple[PairEvaluation, ...]
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        n_pairs = sum(split.pairs for split in self.splits)
+        yield "tested on", f"{n_pairs:,} known pairs in {counted(len(self.splits), 'split')}"
+        yield "never met", self.new
+        yield from _pair_measures(self)
 
     @property
     def roc_auc(self) -> float:

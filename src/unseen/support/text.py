@@ -12,6 +12,9 @@ from unseen.errors import InputError
 
 # numpy gives each cell of an array of strings the room of the longest one.
 MOST_LETTERS = 1000
+# An array of less is harmless; more must not be this many times the letters in it.
+_HARMLESS = 64 * 2**20
+_MOST_TIMES = 100
 # Characters that move a cursor, colour a terminal, turn the direction of what follows, stand for
 # half a letter, or have no place in XML.
 _UNSEEN = re.compile(
@@ -38,7 +41,19 @@ def words(cells: Iterable[str], what: str) -> np.ndarray:
             raise InputError(f"{shown} holds the character NUL; take it out")
         if not cell.isascii() and _HALF.search(cell):
             raise InputError(f"{shown} is not valid Unicode")
+    _check_width(cells, what)
     return np.array(cells, dtype=str)
+
+
+def _check_width(cells: list[str], what: str) -> None:
+    """An error if a few long strings would give very many short ones their room."""
+    longest = max(cells, key=len, default="")
+    size = 4 * len(longest) * len(cells)
+    if size > max(_HARMLESS, _MOST_TIMES * sum(map(len, cells))):
+        raise InputError(
+            f"{what}: {longest[:40]!r} has {len(longest):,} letters, far more than most of the "
+            f"{len(cells):,}, which would all take as much room, {size:,} bytes; shorten it"
+        )
 
 
 def checked_words(array: np.ndarray, what: str) -> np.ndarray:

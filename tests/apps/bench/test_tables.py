@@ -60,6 +60,19 @@ def test_mean_and_deviation_over_trials() -> None:
     assert cells(table, "ESZSL")[1] == "52.0 ± 2.0"
 
 
+@pytest.mark.parametrize(
+    ("shares", "cell"),
+    [
+        ([0.5, 0.5], "50.0"),
+        ([0.5, 0.5 + 1e-15], "50.0"),
+        ([0.5, 0.5004], "50.0 ± 0.03"),
+        ([0.5, 0.52], "51.0 ± 1.4"),
+    ],
+)
+def test_no_deviation_is_shown_as_none(shares: list[float], cell: str) -> None:
+    assert tables.spread(shares) == cell
+
+
 def test_the_paper_stands_beside_what_was_run() -> None:
     records = [record("CUB vgg_fc7", "(viii)", 0, 0.5), record("digits", "(viii)", 0, 0.3)]
     table = tables.all_tables(records)[0]

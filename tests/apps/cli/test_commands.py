@@ -84,6 +84,24 @@ def test_a_command_that_is_not_understood(arguments: list[str]) -> None:
     assert outcome.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("evaluate",), "Missing argument"),
+        (("fit", "digits", "--nonsense"), "No such option"),
+        (("tune", "digits", "--budget", "-1"), "greater than or equal to 0"),
+        (("nonsense",), "No such command 'nonsense'"),
+    ],
+)
+def test_a_program_is_told_that_a_command_was_not_understood(
+    arguments: tuple[str, ...], reason: str
+) -> None:
+    outcome = run_unseen(*arguments, "--json")
+    assert outcome.code == 2
+    assert reason in outcome.json["error"]
+    assert run_unseen(*arguments).out == ""
+
+
 def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

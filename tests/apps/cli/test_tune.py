@@ -95,7 +95,9 @@ def test_a_budget_is_told_honestly(folder: Path) -> None:
     assert [t["splits"] for t in found["trials"]] == [1] + 29 * [0]
     shown = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9).out
     assert "the budget ended the search after 1 setting; 0 of 30 settings were scored on" in shown
-    assert "not tried" in shown
+    assert "eszsl: best 1 of 30 settings" in shown
+    row = next(line for line in shown.splitlines() if "splits" in line and "│" in line)
+    assert row.replace("│", " ").split() == ["splits", "1", "1"], "only what was tried has a place"
 
 
 def test_many_parameters_stand_side_by_side(folder: Path) -> None:

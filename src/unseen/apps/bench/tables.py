@@ -163,10 +163,11 @@ def spread(shares: Sequence[float]) -> str:
     """Mean ± standard deviation of shares, in percent."""
     if not shares:
         return "-"
-    mean = f"{100 * np.mean(shares):.1f}"
-    # Trials of a method without chance in it are one trial.
-    same = len(set(shares)) == 1
-    return mean if same else f"{mean} ± {100 * deviation(shares):.1f}"
+    mean, error = f"{100 * np.mean(shares):.1f}", 100 * deviation(shares)
+    # Trials of a method without chance in it are one trial, but for the order of sums in threads.
+    if error < 0.005:
+        return mean
+    return f"{mean} ± {error:.1f}" if error >= 0.05 else f"{mean} ± {error:.2f}"
 
 
 def deviation(values: Sequence[float]) -> float:

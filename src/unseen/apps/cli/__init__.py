@@ -26,6 +26,8 @@ from unseen.support.text import visible
 
 # A message of this many letters says enough, whatever the names in it.
 _LONGEST = 2000
+# What is raised where a command is not understood; typer has no name for it of its own.
+_NotUnderstood: Any = typer.BadParameter.__base__
 
 # The module of each command and the first line of its help: with these 'unseen --help' loads none
 # of what the commands need.
@@ -85,6 +87,16 @@ def _told_of_a_stop() -> Iterator[None]:
         sys.exit(130)
 
 
+@contextmanager
+def _told_to_programs() -> Iterator[None]:
+    """A command that was not understood is JSON too; typer tells it to a person."""
+    try:
+        yield
+    except _NotUnderstood as error:
+        _tell_program(visible(error.format_message()))
+        raise
+
+
 class Commands(TyperGroup):
     """Commands that are known by their help alone until one of them is called."""
 
@@ -93,11 +105,11 @@ class Commands(TyperGroup):
         return name, None if name is None else command(name), rest
 
     def make_context(self, *given: Any, **more: Any) -> Any:
-        with _told_of_a_stop():
+        with _told_of_a_stop(), _told_to_programs():
             return super().make_context(*given, **more)
 
     def invoke(self, ctx: Any) -> Any:
-        with _told_of_a_stop():
+        with _told_of_a_stop(), _told_to_programs():
             return super().invoke(ctx)
 
 
@@ -153,11 +165,16 @@ def main() -> None:
 
 def _fail(message: str) -> NoReturn:
     message = visible(message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ...")
-    if "--json" in sys.argv[1:]:  # a program reads JSON, whatever became of the command
-        with suppress(OSError):  # that it cannot be written is told once, and may be this error
-            print(json.dumps({"error": message}))
+    _tell_program(message)
     sys.stderr.write(f"Error: {message}\n")
     sys.exit(1)
+
+
+def _tell_program(message: str) -> None:
+    """A program reads JSON, whatever became of the command."""
+    if "--json" in sys.argv[1:]:
+        with suppress(OSError):  # that it cannot be written is told once, and may be this error
+            print(json.dumps({"error": message}))
 
 
 def _open_closed() -> None:

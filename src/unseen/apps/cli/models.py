@@ -227,8 +227,8 @@ def _trial(t: Trial) -> dict[str, Any]:
 
 
 def _show_best(found: Tuning, method_name: str) -> None:
-    """The best settings and the default side by side."""
-    best = found.trials[:_SHOWN]
+    """The best settings and the default side by side; those without a result have no place."""
+    best = [trial for trial in found.trials if trial.scores or trial.error is not None][:_SHOWN]
     columns = {str(k): trial for k, trial in enumerate(best, start=1)} | {"default": found.default}
     tried = [plain(trial.parameters) for trial in columns.values()]
     names = sorted({name for trial in found.trials for name in trial.parameters})
@@ -246,8 +246,6 @@ def _cells(trial: Trial) -> list[str]:
     """The result of one setting; seconds are those of a split."""
     if trial.error is not None:
         return [trial.error, "-", str(trial.n_splits), "-"]
-    if not trial.scores:
-        return ["not tried", "-", "0", "-"]
     seconds = sum(trial.seconds) / len(trial.seconds)
     spread = percent(trial.deviation) if trial.n_splits > 1 else "-"
     return [percent(trial.mean), spread, str(trial.n_splits), f"{seconds:.2g}"]
