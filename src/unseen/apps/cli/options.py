@@ -11,7 +11,7 @@ from unseen.apps.cli.config import settings_of_both
 
 _DATA = "A data set: a folder, a .npz file, or a name that 'unseen datasets' lists."
 _SPLIT = "Which division into seen and unseen classes, where the data set comes with several."
-_BUDGET = "Start no new fit of a search after this time."
+_BUDGET = "Start no new fit of a search after this time, but those of the default setting."
 _CLASSES = "A class table with further classes that the model may name."
 FEATURES = "A feature file, a data set whose rows to use, or a folder of pictures."
 _CHECKPOINT = (

@@ -46,8 +46,9 @@ def tune(
     protocol : a `Protocol`: which classes are held out, and how settings are compared. "default"
         is `Protocol()`, which holds out a fifth of the seen classes, 5 times; "paper" holds out
         two of them.
-    budget : seconds after which the search begins no fit; None for no limit. One fit is always
-        made, and that of the setting that is kept on all rows comes on top.
+    budget : seconds after which the search begins no fit; None for no limit. The estimator as it is
+        given is scored on all splits whatever the budget, and the fit of the setting that is kept
+        on all rows comes on top.
     n_jobs : how many fits to make at once, as everywhere in scikit-learn. Inside of
         `joblib.parallel_config("dask")` they are made by the workers of the current Dask client.
     checkpoint : a file that keeps the outcome of every fit. A search that was interrupted or killed

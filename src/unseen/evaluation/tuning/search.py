@@ -40,7 +40,8 @@ class Search:
     promising ones.
 
     The first `n_defaults` settings are those that the others have to beat: they come first on
-    every split and are never dropped, so that no other is scored on a split without them.
+    every split, are never dropped and are scored on all splits even beyond the budget, so that no
+    other takes their place by the luck of few splits.
     """
 
     estimator: ZeroShotClassifier
@@ -86,8 +87,10 @@ class Search:
                     kept.note("outcomes", self._state())
                     tell(f"{done} of {total} scores{self._best()}")
                 alive = self._survivors(alive, number + 1)
-                if not alive or self._is_over():
-                    self.finished = self.finished and not (alive and number + 1 < len(rows))
+                if self._is_over() and number + 1 < len(rows):
+                    self.finished = self.finished and all(map(self._is_default, alive))
+                    alive = list(filter(self._is_default, alive))
+                if not alive:
                     break
             if all(trial.error is not None for trial in self.trials if trial.seconds):
                 kept.discard()  # by the next call the cause may be fixed
@@ -140,12 +143,12 @@ class Search:
         return self.budget is not None and self.clock() - self._begin >= self.budget
 
     def _affordable(self, fits: list[list[int]], n_taken: int, number: int) -> Iterator[list[int]]:
-        """Fits until the budget is spent, or in the first split until it suffices for no more;
-        the very first is always made, to have a result."""
+        """Those of the defaults, and others until the budget is spent, or in the first split until
+        it suffices for no more."""
         for fit in fits:
             n_taken += len(fit)
             is_too_much = number == 0 and self._is_too_much(n_taken)
-            if self.n_fits and (self._is_over() or is_too_much):
+            if (self._is_over() or is_too_much) and not any(map(self._is_default, fit)):
                 self.finished = False
                 return
             self.n_fits += 1
@@ -167,9 +170,12 @@ class Search:
         """Those that stay after so many splits: the defaults, and the others best first."""
         scored = [k for k in sorted(alive) if self.trials[k].n_splits == n_splits]
         able = [k for k in scored if self.trials[k].error is None]
-        defaults = [k for k in able if k < self.n_defaults]
+        defaults = list(filter(self._is_default, able))
         others = best_first(self.trials, able[len(defaults) :])
-        return [*defaults, *others][: self._n_next(len(scored))]
+        return [*defaults, *others][: max(self._n_next(len(scored)), len(defaults))]
+
+    def _is_default(self, k: int) -> bool:
+        return k < self.n_defaults
 
     def _n_next(self, n: int) -> int:
         return n if self.protocol.strategy == "grid" else max(-(-n // 2), min(n, _FEWEST))
