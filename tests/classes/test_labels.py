@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from unseen.classes.table import STRETCH, names_and_counts, places_among
 
 @pytest.mark.parametrize("size", [0, 5, STRETCH, STRETCH + 1, 3 * STRETCH])
 @pytest.mark.parametrize("dtype", ["U4", int, float, bool])
-def test_names_and_places_are_those_of_numpy(size: int, dtype: object):
+def test_names_and_places_are_those_of_numpy(size: int, dtype: Any):
     labels = np.random.default_rng(0).integers(0, 200, size).astype(dtype)
     names, places, counts = np.unique(labels, return_inverse=True, return_counts=True)
     found, n_each = names_and_counts(labels)

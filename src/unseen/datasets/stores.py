@@ -89,8 +89,8 @@ def _store(
         known = np.concatenate([as_strings(names) for names in inside])
     if known is None and folders:
         beside = [part(folder, "labels", LABEL_SUFFIXES, required=False) for folder in folders]
-        if all(path is not None for path in beside):
-            known = np.concatenate([_given_labels(path) for path in beside])
+        names: list[Any] = [_given_labels(path) for path in beside]
+        known = None if any(own is None for own in names) else np.concatenate(names)
     return store if known is None else store.with_labels(known)
 
 
