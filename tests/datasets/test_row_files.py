@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 from tests.common.animals import (
     FEATURES,
@@ -74,6 +75,16 @@ def test_what_is_odd_in_a_feature_table(folder):
     assert told in check.dataset.notes, "'unseen fit' tells it too"
     LABEL_FILES["txt"](beside)
     assert any("labels.txt overrides the labels" in line for line in examine(beside).odd)
+
+
+def test_labels_beside_a_store_are_not_told_to_be_in_it(folder):
+    X = np.load(folder / "features.npy")
+    os.remove(folder / "features.npy")
+    scipy.sparse.save_npz(folder / "features.npz", scipy.sparse.csr_array(X))
+    LABEL_FILES["txt"](folder)
+    check = examine(folder)
+    assert check.dataset is not None
+    assert not any("overrides" in line for line in check.odd)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])

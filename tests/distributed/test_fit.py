@@ -269,6 +269,8 @@ def test_other_methods_say_which_can_and_the_way_out(data: Any, rows: Any) -> No
         unseen.index(model, rows)
     with pytest.raises(InputError, match=r"takes no Dask collection"):
         model.calibrate_seen(rows, y)
+    with pytest.raises(InputError, match=r"explain takes one row that is here"):
+        model.explain(rows[:1])
     with pytest.raises(InputError, match=r"takes no Dask collection"):
         unseen.tune(ESZSL(), rows, y, data.classes)
     with pytest.raises(InputError, match=r"takes no Dask collection"):

@@ -121,6 +121,16 @@ def test_rows_can_be_added(
         np.testing.assert_array_equal(found.rank(data.unseen[0], 25).rows, whole.rows)
 
 
+def test_rows_added_by_someone_else_stay(
+    tmp_path: Path, data: ZeroShotDataset, model: GaussianMatch
+):
+    index = unseen.index(model, data.X[:400], tmp_path / "i")
+    open_index(tmp_path / "i").add(data.X[400:600])
+    with pytest.raises(InputError, match="since it was opened: open it again"):
+        index.add(data.X[600:])
+    assert len(open_index(tmp_path / "i").add(data.X[600:])) == len(data.X)
+
+
 def test_a_revealed_class_is_only_a_query(data: ZeroShotDataset, model: GaussianMatch):
     index = unseen.index(model, data.X)
     vector = data.classes.select([data.unseen[0]]).vectors
@@ -144,7 +154,7 @@ def test_what_is_damaged_is_refused(tmp_path: Path, data: ZeroShotDataset, model
                 open_index(tmp_path / "i")
         path.write_bytes(whole)
     open_index(tmp_path / "i")
-    with pytest.raises(InputError, match=r"does not exist|not an index"):
+    with pytest.raises(InputError, match="nothing is not an index of unseen"):
         open_index(tmp_path / "nothing")
 
 
@@ -166,6 +176,10 @@ def test_errors(data: ZeroShotDataset, model: GaussianMatch):
     made = GFZSL().fit(*data.training_set(), classes=data.classes)
     with pytest.raises(InputError, match="no inner products"):
         unseen.index(made, data.X, approximate=True)
+    with pytest.raises(InputError, match="recall is a share"):
+        unseen.index(model, data.X, recall=2.0)
+    with pytest.raises(InputError, match="k must be"):
+        unseen.index(model, data.X, k=0)
 
 
 # -- approximate search ---
@@ -193,6 +207,18 @@ def test_approximate_search_finds_what_it_promises(
         both, a, b = np.intersect1d(found.rows, true.rows, return_indices=True)
         np.testing.assert_allclose(found.scores[a], true.scores[b], rtol=1e-4, atol=1e-4)
         assert both.size > 0
+
+
+def test_approximate_search_gives_as_many_rows_as_are_asked_for(
+    near: tuple[GalleryIndex, np.ndarray], data: ZeroShotDataset
+):
+    index, rows = near
+    for k in (1000, len(rows)):
+        found = index.rank(data.unseen[0], k)
+        assert np.unique(found.rows).size == k
+    np.testing.assert_array_equal(
+        np.sort(found.rows), np.sort(index.rank(data.unseen[0], k, exact=True).rows)
+    )
 
 
 def test_an_approximate_index_is_saved_and_extended(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from unseen.datasets import ZeroShotDataset
 from unseen.estimators import METHODS, available
 from unseen.estimators.sse import SSEReLU
 from unseen.rows import blocks
+from unseen.rows.parts import Part
 from unseen.rows.store import RowStore
 
 
@@ -125,3 +127,28 @@ def test_wrong_columns(data: ZeroShotDataset, stored: ZeroShotDataset):
     model = ESZSL().fit(*data.training_set(), classes=data.classes)
     with pytest.raises(InputError, match="X has 3 features, but ESZSL is expecting"):
         model.predict(open_rows(np.zeros((2, 3))))
+
+
+@pytest.mark.parametrize("name", ["gaussian-match", "eszsl", "sae", "gfzsl"])
+def test_memory_above_the_store_does_not_grow_with_it(name: str, data: ZeroShotDataset):
+    """Rows that are made when they are read, and labels that are there before."""
+
+    class Drawn(Part):
+        name, dtype = "drawn", np.dtype(np.float32)
+
+        def __init__(self, n_rows: int) -> None:
+            self.shape = (n_rows, data.X.shape[1])
+
+        def fill(self, out: np.ndarray, start: int) -> None:
+            out[:] = data.X[np.arange(start, start + len(out)) % 1000]
+
+    def peak(n_rows: int) -> int:
+        rows = RowStore([Drawn(n_rows)], np.resize(data.y[:1000], n_rows))
+        METHODS[name]().fit(rows, classes=data.classes)
+        tracemalloc.start()
+        METHODS[name]().fit(rows, classes=data.classes)
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return taken
+
+    assert peak(400_000) < 1.1 * peak(100_000)

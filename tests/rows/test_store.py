@@ -115,6 +115,53 @@ def test_lists_of_different_lengths_are_an_error(tmp_path: Path):
     assert open_rows(tmp_path / "y.parquet", column="b")[0].tolist() == [2.0]
 
 
+def test_lists_differ_in_length_between_groups_of_rows(tmp_path: Path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"embedding": [[1.0, 2.0], [3.0, 4.0], [5.0], [6.0]]})
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=2)
+    with pytest.raises(InputError, match="differ in length"):
+        open_rows(tmp_path / "x.parquet")[:]
+
+
+@pytest.mark.parametrize("cells", [[1, 2, None], [True, False, None], [[1.0], [2.0], None]])
+def test_an_empty_cell_of_parquet_is_an_error(tmp_path: Path, cells: list[Any]):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"a": cells}), tmp_path / "x.parquet", row_group_size=2)
+    with pytest.raises(InputError, match=r"x\.parquet: column 'a' is empty in row 2"):
+        open_rows(tmp_path / "x.parquet")[:]
+
+
+def test_an_empty_label_of_parquet_is_an_error(tmp_path: Path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"a": [1.0, 2.0], "label": ["wren", None]}), tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="column 'label' is empty in row 1"):
+        open_rows(tmp_path / "x.parquet")
+
+
+def test_an_index_of_pandas_is_no_feature(tmp_path: Path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 3]).to_parquet(tmp_path / "x.parquet")
+    store = open_rows(tmp_path / "x.parquet")
+    assert store.columns == ("a",)
+    assert store[:].tolist() == [[1.0], [2.0]]
+
+
+def test_files_without_rows_count_for_nothing(tmp_path: Path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"embedding": pa.array([[1.0, 2.0]], pa.list_(pa.float64()))})
+    pq.write_table(table.slice(0, 0), tmp_path / "0.parquet")
+    pq.write_table(table, tmp_path / "1.parquet")
+    assert open_rows(tmp_path)[:].tolist() == [[1.0, 2.0]]
+
+
+def test_labels_alone_are_no_rows(tmp_path: Path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"label": ["wren"]}), tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="has no columns of features"):
+        open_rows(tmp_path / "x.parquet")
+
+
 def test_a_column_for_each_feature(tmp_path: Path, X: np.ndarray):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -246,6 +293,34 @@ def test_labels_beside(tmp_path: Path, X: np.ndarray):
     assert numbers[3] == 3
     with pytest.raises(InputError, match=r"57 rows in .* but 3 labels"):
         open_rows(pattern, labels=["a", "b", "c"])
+
+
+def test_labels_of_several_folders(tmp_path: Path, X: np.ndarray):
+    for name, rows in (("day-10", X[20:]), ("day-9", X[:20])):
+        (tmp_path / name).mkdir()
+        shards(tmp_path / name, rows, 12)
+        np.save(tmp_path / name / "labels.npy", np.repeat(name, len(rows)))
+    store = open_rows(str(tmp_path / "day-*" / "*.npy"))
+    np.testing.assert_array_equal(store[:], X)
+    assert store.labels is not None
+    assert store.labels.tolist() == ["day-9"] * 20 + ["day-10"] * 37
+
+
+def test_rows_are_selected_by_whatever_reads_them(X: np.ndarray):
+    store = open_rows(X).with_labels([str(number) for number in range(57)])
+    for chosen in (X[:, 0] > 0, slice(50, 3, -2), [4, -1]):
+        np.testing.assert_array_equal(store.select(chosen)[:], X[chosen])
+        labels = np.arange(57)[chosen].astype(str)
+        np.testing.assert_array_equal(store.select(chosen).labels, labels)
+    assert store[[]].shape == (0, 5)
+    with pytest.raises(InputError, match="a mask of 3 rows for a store of 57"):
+        store.select(np.ones(3, bool))
+
+
+@pytest.mark.parametrize("source", [5, None, [[1.0, 2.0]]])
+def test_what_is_no_rows_is_an_error(source: Any):
+    with pytest.raises(InputError, match="rows are opened from a file, a pattern"):
+        open_rows(source)
 
 
 def test_a_slow_format_is_spooled_once(tmp_path: Path, X: np.ndarray):

@@ -15,6 +15,9 @@ from unseen.classes.learning import learn_recipe
 from unseen.classes.recipe import Given, Recipe
 from unseen.errors import InputError, counted, listed, naming, nearest, require
 
+# Labels are looked at so many at a time.
+STRETCH = 65_536
+
 
 class ClassTable:
     """Side information of classes: one named row per class, the source domain of the paper.
@@ -290,10 +293,10 @@ class ClassTable:
         """The row of each name; an error for an unknown name gives the nearest spelling."""
         if not isinstance(names, np.ndarray) or names.ndim != 1 or names.dtype.kind not in "Ubiuf":
             names = as_names(names, "class names")
-        found, positions, counts = np.unique(names, return_inverse=True, return_counts=True)
+        found, counts = names_and_counts(names)
         self.check_known(found, counts)
         table_rows = np.array([self._index[name] for name in found.tolist()], dtype=np.intp)
-        return table_rows[positions]
+        return table_rows[places_among(found, names)]
 
     def check_known(self, found: np.ndarray, counts: np.ndarray) -> None:
         """An error unless every label has a line; `counts` are the rows of each."""
@@ -441,3 +444,24 @@ class ClassTable:
 def _kind(name: Any) -> type:
     """Names of one kind can be the same: strings, truth values or numbers."""
     return next((kind for kind in (str, bool) if isinstance(name, kind)), float)
+
+
+# -- labels of many rows, looked at in stretches: a sorted copy of all would take as much again --
+
+
+def names_and_counts(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The names among labels in order, and how many labels have each."""
+    if labels.size <= STRETCH:
+        return np.unique(labels, return_counts=True)
+    parts = (labels[k : k + STRETCH] for k in range(0, labels.size, STRETCH))
+    found, counts = zip(*(np.unique(part, return_counts=True) for part in parts), strict=True)
+    names, places = np.unique(np.concatenate(found), return_inverse=True)
+    return names, np.bincount(places, np.concatenate(counts)).astype(np.int64)
+
+
+def places_among(names: np.ndarray, labels: np.ndarray, dtype: Any = np.intp) -> np.ndarray:
+    """The place of each label among sorted names."""
+    places = np.empty(labels.size, dtype)
+    for k in range(0, labels.size, STRETCH):
+        places[k : k + STRETCH] = np.searchsorted(names, labels[k : k + STRETCH])
+    return places

@@ -31,7 +31,7 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.datasets.stores import open_rows, store_in
+from unseen.datasets.stores import open_features, store_in
 from unseen.errors import InputError, counted, listed, naming, nearest
 from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
@@ -318,7 +318,7 @@ class _Own:
     def features(self) -> dict[str, Any]:
         store = store_in(self.path)
         if store is not None:  # too large, perhaps, for a checksum
-            opened = open_rows(store)
+            opened = open_features(store)
             self.rows = Rows(np.empty((0, 0)), opened.labels, columns=opened.columns)
             found = {"X": opened, "y": opened.labels, "feature_names": opened.columns}
             return {name: value for name, value in found.items() if value is not None}

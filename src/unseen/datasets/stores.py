@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +64,33 @@ def open_rows(source: Any, labels: Any = None, column: str | None = None) -> Row
     if isinstance(source, np.ndarray):
         return RowStore([ArrayPart(source)], _given_labels(labels))
     if isinstance(source, (str, os.PathLike)):
-        files, folder = _files(os.fspath(source))
+        files, folders = _files(os.fspath(source))
     else:
-        files = [Path(path) for path in source]
-        folder = files[0].parent if files else None
+        files = _listed_files(source)
+        folders = _folders(files)
+    return _store(files, folders, labels, column)
+
+
+def open_features(path: Path) -> RowStore:
+    """The features of a user's folder, with labels that are inside them and no others."""
+    files, folders = _files(str(path))
+    return _store(files, [folder for folder in folders if folder != path.parent])
+
+
+def _store(
+    files: list[Path], folders: list[Path], labels: Any = None, column: str | None = None
+) -> RowStore:
+    """The rows of files, with the labels that are given, inside them, or in these folders."""
     found = [_opened(path, column) for path in files]
     store = RowStore([each for each, _ in found])
     inside = [names for _, names in found]
     known: Any = _given_labels(labels)
     if known is None and all(names is not None for names in inside):
         known = np.concatenate([as_strings(names) for names in inside])
-    if known is None and folder is not None:
-        beside = part(folder, "labels", LABEL_SUFFIXES, required=False)
-        known = None if beside is None else read_labels(beside, Rows(np.empty((0, 0)))).names
+    if known is None and folders:
+        beside = [part(folder, "labels", LABEL_SUFFIXES, required=False) for folder in folders]
+        names: list[Any] = [_given_labels(path) for path in beside]
+        known = None if any(own is None for own in names) else np.concatenate(names)
     return store if known is None else store.with_labels(known)
 
 
@@ -107,8 +122,24 @@ def store_in(folder: Path) -> Path | None:
     return None
 
 
-def _files(source: str) -> tuple[list[Path], Path]:
-    """The files of rows that a path or a pattern means, and the folder of their labels."""
+def _listed_files(source: Any) -> list[Path]:
+    is_list = isinstance(source, Iterable) and not hasattr(source, "columns")
+    files = list(source) if is_list else []
+    if not is_list or not all(isinstance(path, (str, os.PathLike)) for path in files):
+        raise InputError(
+            "rows are opened from a file, a pattern, a folder, a list of files, an array or a "
+            f"sparse matrix, not from {type(source).__name__} objects; np.asarray makes an array"
+        )
+    return [Path(path) for path in files]
+
+
+def _folders(files: list[Path]) -> list[Path]:
+    """The folders of files, each once, in the order of the files."""
+    return list(dict.fromkeys(path.parent for path in files))
+
+
+def _files(source: str) -> tuple[list[Path], list[Path]]:
+    """The files of rows that a path or a pattern means, and the folders of their labels."""
     path = Path(source)
     if not os.path.exists(source):
         found = [Path(name) for name in glob.glob(source)]
@@ -117,18 +148,21 @@ def _files(source: str) -> tuple[list[Path], Path]:
         found = [p for p in found if not _is_labels(p)]
         if not found:
             raise InputError(f"no file of rows matches {source}")
-        return sorted(found, key=_natural), found[0].parent
+        found.sort(key=_natural)
+        return found, _folders(found)
     if not path.is_dir() or _is_zarr(path):
-        return [path], path.parent
+        return [path], [path.parent]
     inside = store_in(path)
     if inside is None and any((path / f"features{s}").exists() for s in FEATURE_SUFFIXES):
         inside = part(path, "features", FEATURE_SUFFIXES)
     if inside is not None:
-        return (_files(str(inside))[0], path)
+        return (_files(str(inside))[0], [path])
     shards = _shards(path)
     if not shards:
-        raise InputError(f"{path} has no files of rows: {', '.join(_SHARDS)} are looked for")
-    return shards, path
+        raise InputError(
+            f"{path} has no files of rows: {', '.join(_SHARDS)} are looked for, all of one kind"
+        )
+    return shards, [path]
 
 
 def _shards(folder: Path) -> list[Path]:
@@ -147,9 +181,9 @@ def _is_labels(path: Path) -> bool:
 
 
 def _natural(path: Path) -> list[Any]:
-    """Names with their numbers by size."""
-    parts = re.split(r"(\d+)", path.name)
-    return [(int(text), "") if k % 2 else (-1, text) for k, text in enumerate(parts)]
+    """Folders and names with their numbers by size."""
+    parts = [re.split(r"(\d+)", name) for name in path.parts]
+    return [[(int(x), "") if k % 2 else (-1, x) for k, x in enumerate(part)] for part in parts]
 
 
 def _opened(path: Path, column: str | None) -> tuple[Part, Any]:

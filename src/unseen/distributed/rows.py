@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from unseen.classes.checks import as_names
+from unseen.classes.table import names_and_counts, places_among
 from unseen.distributed.blocks import as_table, da, in_graph, row_type, stretches, total
 from unseen.errors import InputError, naming
 from unseen.rows.blocks import Sums, Take
@@ -185,7 +186,7 @@ def _length(block: Any) -> int:
 def _labels_of(y: Any) -> tuple[Any, np.ndarray, np.ndarray, tuple[int, ...] | None]:
     """Labels, the names among them, how often each is there, and the lengths of blocks."""
     if isinstance(y, np.ndarray):
-        return (y, *np.unique(y, return_counts=True), None)
+        return (y, *names_and_counts(y), None)
     if hasattr(y, "to_dask_array"):
         with warnings.catch_warnings(action="ignore"):  # that strings become objects
             y = y.to_dask_array()
@@ -219,5 +220,5 @@ def _counted(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _numbered(labels: np.ndarray, names: np.ndarray) -> np.ndarray:
     """In as few bytes as numbers of so many names take, as labels may have a long way to go."""
-    places = np.searchsorted(names, labels if len(labels) else names[:0])
-    return places.astype(np.min_scalar_type(names.size))
+    own = labels if len(labels) else names[:0]
+    return places_among(names, own, np.min_scalar_type(names.size))

@@ -77,13 +77,18 @@ class Approximate:
         for block in vectors:
             self._found.add(_padded(block, self._found.d))
 
-    def search(self, queries: np.ndarray, k: int) -> list[np.ndarray]:
-        """Numbers of rows to be scored exactly, for each query."""
+    def search(self, query: np.ndarray, k: int) -> np.ndarray:
+        """Numbers of rows to be scored exactly for a query (1 x h), at least k of them."""
         faiss: Any = require("faiss", "ann", "approximate search")
-        how = faiss.SearchParametersIVF(nprobe=self.settings.lists)
-        n_wanted = min(self.settings.again * k, self._found.ntotal)
-        _, numbers = self._found.search(_padded(queries, self._found.d), n_wanted, params=how)
-        return [row[row >= 0] for row in numbers]
+        n_wanted, lists = min(self.settings.again * k, self._found.ntotal), self.settings.lists
+        while True:
+            how = faiss.SearchParametersIVF(nprobe=lists)
+            _, found = self._found.search(_padded(query, self._found.d), n_wanted, params=how)
+            numbers = found[0][found[0] >= 0]
+            # For a larger k than the search was set for, the lists may hold too few rows.
+            if numbers.size >= k or lists >= self._found.nlist:
+                return numbers
+            lists *= 2
 
     def widen(
         self, find: Callable[[int], np.ndarray], true: Sequence[np.ndarray], recall: float

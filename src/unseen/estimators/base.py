@@ -17,6 +17,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names, check_unmasked
+from unseen.classes.table import STRETCH, names_and_counts, places_among
 from unseen.errors import InputError, TrustWarning, warn_user
 from unseen.estimators.calibration import learn_calibration
 from unseen.estimators.candidates import check_scored
@@ -119,7 +120,7 @@ class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
         for doubt in [*[_ORDINARY] * one_hot, *table.doubts(seen)]:
             warn_user(doubt, TrustWarning)
         self._set_classes(table, seen)
-        self._fit_checked(X, numbered(labels, seen), table.select(seen))
+        self._fit_checked(X, numbered(self, X, labels, seen), table.select(seen))
         if is_dask(given):
             return self
         if all_the_same(X):  # some methods refuse them
@@ -339,7 +340,7 @@ def training_rows(
         return elsewhere(estimator, X, _unless_dask(y), reset)
     X = checked_rows(estimator, X, reset)
     labels = as_labels(y.compute() if is_dask(y) else y, X.shape[0])
-    return (X, labels, *np.unique(labels, return_counts=True))
+    return (X, labels, *names_and_counts(labels))
 
 
 def _unless_dask(y: Any) -> Any:
@@ -347,10 +348,14 @@ def _unless_dask(y: Any) -> Any:
     return y if y is None or is_dask(y) else as_labels(y, np.size(y) if np.ndim(y) else 0)
 
 
-def numbered(labels: Any, names: np.ndarray) -> Any:
-    """The place of each label among sorted names."""
+def numbered(estimator: ZeroShotClassifier, X: Any, labels: Any, names: np.ndarray) -> Any:
+    """The place of each label among sorted names, in few bytes where rows of a store are only added
+    up (`add_up`), so that memory does not grow with them."""
     elsewhere = getattr(labels, "numbers_in", None)
-    return np.searchsorted(names, labels) if elsewhere is None else elsewhere(names)
+    if elsewhere is not None:
+        return elsewhere(names)
+    is_summed = isinstance(X, RowStore) and estimator.row_reading == "blocks"
+    return places_among(names, labels, np.min_scalar_type(names.size) if is_summed else np.intp)
 
 
 def as_labels(y: Any, n_rows: int) -> np.ndarray:
@@ -364,7 +369,8 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     labels = y if y.dtype.kind in "biuf" or _are_letters(y) else as_names(y, "labels")
-    check_classification_targets(labels)
+    # Only of floats some are no classes; of others the first stretch tells if they are too many.
+    check_classification_targets(labels if labels.dtype.kind == "f" else labels[:STRETCH])
     if labels.size != n_rows:
         raise InputError(f"{n_rows} rows in X but {labels.size} labels in y")
     return labels

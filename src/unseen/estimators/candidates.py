@@ -9,6 +9,7 @@ import numpy as np
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
+from unseen.classes.table import names_and_counts
 from unseen.errors import InputError, counted, listed, nearest
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _known_names(known: ClassTable, candidates: Any) -> np.ndarray:
 
 def check_scored(model: Scoring, y: Any, table: ClassTable) -> None:
     """A class that cannot be named would count as an error of the model."""
-    labels = np.unique(as_names(np.asarray(y), "labels")).tolist()
+    labels = names_and_counts(as_names(np.asarray(y), "labels"))[0].tolist()
     name = next((name for name in labels if name not in table), None)
     if name is None:
         return

@@ -20,6 +20,7 @@ from unseen.estimators.scoring import Ranking, checked_k
 from unseen.inference.relative import relative_scores
 from unseen.rows.blocks import array_blocks, row_blocks
 from unseen.storage.models import load
+from unseen.support.parameters import POSITIVE, at_least, check_values
 from unseen.support.work import tell
 
 # From so many rows on an index is approximate unless it is said otherwise.
@@ -51,6 +52,9 @@ def index(
         `recall_` is what it reaches on others.
     """
     check_is_fitted(model)
+    check_values({"k": [at_least(1)], "recall": [POSITIVE]}, {"k": k, "recall": recall})
+    if recall > 1:
+        raise InputError(f"recall is a share of the best rows above 0 and up to 1, not {recall}")
     rows = checked_rows(model, rows, reset=False)
     made = GalleryIndex(copy.copy(model), [])
     if folder is None:
@@ -72,7 +76,7 @@ def open_index(folder: str | os.PathLike[str]) -> GalleryIndex:
     A damaged index is refused. Codes of more than 4 GB are checked by their size alone; `check`
     reads them all.
     """
-    made = GalleryIndex(load(files.model_file(folder)), [])
+    made = GalleryIndex(load(files.model_of_index(folder)), [])
     made._reopen(Path(folder))
     return made
 
@@ -130,6 +134,10 @@ class GalleryIndex:
         """
         rows = checked_rows(self.model, rows, reset=False)
         before = len(self._parts)
+        if self._folder is not None and files.n_parts(self._folder) != before:
+            raise InputError(
+                f"rows were added to {self._folder} since it was opened: open it again"
+            )
         if self._folder is None:
             self._parts.append(np.concatenate(list(_code_blocks(self.model, rows))))
         else:
@@ -227,7 +235,7 @@ class GalleryIndex:
         assert self._near is not None
         prepared = self.model._prepare(table)
         queries: Any = self.model._gallery_queries(prepared)
-        numbers = np.sort(self._near.search(queries, k)[0])
+        numbers = np.sort(self._near.search(queries, k))
         codes = self._codes_of(numbers)
         best = _Best(k)
         scores = self.model._gallery_scores(codes, prepared)[:, 0]
@@ -251,10 +259,6 @@ class GalleryIndex:
         """Set up approximate search, if it is wanted and can be had."""
         if wanted is False or (wanted is None and self.n_rows < MANY):
             return
-        if not 0 < recall <= 1:
-            raise InputError(
-                f"recall is a share of the best rows above 0 and up to 1, not {recall}"
-            )
         made_up = mixtures(self.model)
         if self.model._gallery_queries(self.model._prepare(made_up)) is None:
             if wanted is None:

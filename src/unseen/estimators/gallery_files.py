@@ -42,10 +42,22 @@ def is_index(folder: str | os.PathLike[str]) -> bool:
     return os.path.isfile(Path(folder) / _LIST)
 
 
-def model_file(folder: str | os.PathLike[str]) -> Path:
+def model_file(folder: Path) -> Path:
+    return folder / _MODEL
+
+
+def model_of_index(folder: str | os.PathLike[str]) -> Path:
+    """The model of an index; an error that says so where there is none."""
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise InputError(f"{folder} is a file, and an index is a folder")
-    return Path(folder) / _MODEL
+    if not is_index(folder):
+        raise InputError(f"{folder} is not an index of unseen; 'unseen index' makes one")
+    return model_file(Path(folder))
+
+
+def n_parts(folder: Path) -> int:
+    """How many times rows were added, the first included."""
+    return len(_read_list(folder)["codes"])
 
 
 def has_model(folder: Path) -> bool:

@@ -140,7 +140,7 @@ class GaussianMatch(MeanPredictor):
         else:
             before = np.searchsorted(seen, self.seen_classes_)
             moments = self.moments_.with_classes(before, seen.size)
-        moments.add(X, numbered(labels, seen), self.scaling_)
+        moments.add(X, numbered(self, X, labels, seen), self.scaling_)
         self._set_classes(table, seen)
         self._trained_on = None
         n_rows = int(moments.counts.sum())

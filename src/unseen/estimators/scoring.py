@@ -325,6 +325,8 @@ def checked_k(k: int, most: int, what: str) -> int:
 
 def one_row(x: Any) -> Any:
     """One row as a table of one row; names of columns are kept."""
+    if is_dask(x):
+        raise InputError("explain takes one row that is here, not a Dask collection: x.compute()")
     if np.ndim(x) == 1:
         return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
     if np.ndim(x) != 2 or len(x) != 1:

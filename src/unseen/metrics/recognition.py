@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unseen.classes.table import names_and_counts, places_among
 from unseen.metrics.input import as_candidates, check_k, label_pair, positions_of, scores_of_rows
 
 
@@ -74,5 +75,5 @@ def confusion_matrix(
 
 
 def _means_by_class(labels: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    names, index, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    return names, np.bincount(index, weights=values) / sizes
+    names, sizes = names_and_counts(labels)
+    return names, np.bincount(places_among(names, labels), weights=values) / sizes

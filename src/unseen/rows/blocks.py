@@ -51,7 +51,8 @@ def add_up(sums: Sums, X: Any, labels: Any, take: Take) -> None:
         elsewhere(sums, labels, take)
         return
     for part in array_blocks(X):
-        take(sums, np.asarray(X[part]), None if labels is None else labels[part])
+        own = None if labels is None else np.asarray(labels[part], np.intp)
+        take(sums, np.asarray(X[part]), own)
 
 
 def any_block(X: Any, test: Callable[[np.ndarray], bool]) -> bool:

@@ -144,6 +144,7 @@ class ParquetPart(Part):
             schema, facts = file.schema_arrow, file.metadata
             groups = [facts.row_group(k).num_rows for k in range(facts.num_row_groups)]
         self._first = np.concatenate([[0], np.cumsum(groups)]).astype(np.int64)
+        others = (*others, *_index_columns(schema))
         self.text = _columns_of(schema, others)
         lists = [field.name for field in schema if _is_list(field.type)]
         self._list = _list_column(self.name, lists, column)
@@ -167,6 +168,8 @@ class ParquetPart(Part):
                 f"{self.name}: column {listed(words)} holds no numbers; call the column of classes "
                 "'label' and leave others out"
             )
+        if not kept:
+            raise InputError(f"{self.name} has no columns of features")
         return tuple(field.name for field in kept)
 
     def fill(self, out: np.ndarray, start: int) -> None:
@@ -185,22 +188,27 @@ class ParquetPart(Part):
             whole = reading.whole(Path(self.name), ".parquet")
             with whole, self._parquet.ParquetFile(self.name) as file:
                 table = file.read_row_group(number, columns=names)
-                self._kept = number, self._dense(table)
+                self._kept = number, self._dense(table, int(self._first[number]))
             if len(self._kept[1]) != self._first[number + 1] - self._first[number]:
                 raise InputError(f"{self.name} is damaged: it has other rows than it says")
         return self._kept[1]
 
-    def _dense(self, table: Any) -> np.ndarray:
+    def _dense(self, table: Any, first: int) -> np.ndarray:
         if self._list is None:
+            for name, cells in zip(table.column_names, table.columns, strict=True):
+                _check_filled(self.name, name, cells, first)
             cells = [column.to_numpy(zero_copy_only=False) for column in table.columns]
             return np.column_stack(cells).astype(self.dtype, copy=False)
         column = table.column(0).combine_chunks()
+        _check_filled(self.name, table.column_names[0], column, first)
         flat = column.flatten().to_numpy(zero_copy_only=False)
-        if column.null_count or flat.size % max(len(column), 1):
+        if flat.size % max(len(column), 1):
             raise InputError(f"{self.name}: the lists of column {self._list!r} differ in length")
         width = flat.size // max(len(column), 1)
         lengths = column.value_lengths() if hasattr(column, "value_lengths") else None
         if lengths is not None and (lengths.to_numpy(zero_copy_only=False) != width).any():
+            raise InputError(f"{self.name}: the lists of column {self._list!r} differ in length")
+        if width != getattr(self, "shape", (0, width))[1]:  # of an earlier group of rows
             raise InputError(f"{self.name}: the lists of column {self._list!r} differ in length")
         return flat.reshape(len(column), width)
 
@@ -208,6 +216,7 @@ class ParquetPart(Part):
         """A column of text or numbers beside the features, whole."""
         with reading.whole(Path(self.name), ".parquet"):
             table = self._parquet.read_table(self.name, columns=[self.text[name]])
+            _check_filled(self.name, self.text[name], table.column(0), 0)
             return np.array(table.column(0).to_pylist())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -257,6 +266,23 @@ def read_sparse(path: Path) -> SparsePart:
 
 def _columns_of(schema: Any, wanted: tuple[str, ...]) -> dict[str, str]:
     return {name.casefold(): name for name in schema.names if name.casefold() in wanted}
+
+
+def _index_columns(schema: Any) -> list[str]:
+    """The columns, in lower case, that pandas keeps the names of rows in."""
+    known = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name.casefold() for name in known if isinstance(name, str)]
+
+
+def _check_filled(path: str, name: str, cells: Any, first: int) -> None:
+    """An error if a cell is empty; `first` is the number of the first row. numpy has no empty cell
+    among whole numbers and truth values."""
+    if cells.null_count:
+        row = first + int(np.argmax(cells.is_null().to_numpy(zero_copy_only=False)))
+        raise InputError(
+            f"{path}: column {name!r} is empty in row {row} (counted from 0); fill or drop such "
+            "rows first"
+        )
 
 
 def _is_list(kind: Any) -> bool:

@@ -45,6 +45,8 @@ class RowStore:
     ) -> None:
         if not parts:
             raise InputError("a row store needs at least one file")
+        # A file without rows may not even know its columns.
+        parts = [part for part in parts if part.shape[0]] or parts
         _check_alike(parts)
         self._parts = tuple(parts)
         self._first = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])])
@@ -57,9 +59,9 @@ class RowStore:
             raise InputError(f"{parts[0].name}: there are {n_rows} rows of {self.shape[1]} columns")
         single = all(part.dtype.kind == "f" and part.dtype.itemsize <= 4 for part in parts)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        if labels is not None and len(labels) != n_rows:
-            raise InputError(f"{n_rows:,} rows in {self.name} but {len(labels):,} labels")
-        self.labels = labels
+        self.labels = None if labels is None else np.asarray(labels)
+        if self.labels is not None and self.labels.shape != (n_rows,):
+            raise InputError(_of_labels(n_rows, self.name, self.labels))
 
     # -- what an array has ----------------------------------------------------------------------
 
@@ -89,13 +91,7 @@ class RowStore:
             return self._take(np.arange(start, stop, step))
         if isinstance(rows, tuple):
             raise InputError("a row store gives whole rows: take columns of what it gives")
-        numbers = np.asarray(rows)
-        if numbers.dtype == bool:
-            if numbers.shape != self.shape[:1]:
-                raise InputError(f"a mask of {numbers.size} rows for a store of {self.shape[0]}")
-            numbers = np.flatnonzero(numbers)
-        if numbers.dtype.kind not in "iu":
-            raise InputError(f"rows are chosen by numbers, a slice or a mask, not {rows!r}")
+        numbers = self._numbers(rows)
         found = self._take(np.atleast_1d(numbers).ravel())
         return found[0] if numbers.ndim == 0 else found
 
@@ -125,9 +121,11 @@ class RowStore:
         """Stretches of the store with their rows, a few MB each."""
         return ((rows, self[rows]) for rows in array_blocks(self))
 
-    def select(self, rows: np.ndarray) -> RowStore:
-        """Some of the rows, in the order given, of which none is read yet."""
-        rows = self._checked(np.asarray(rows))
+    def select(self, rows: Any) -> RowStore:
+        """Some of the rows, by numbers in the order given, a slice or a mask; none is read yet."""
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.shape[0]))
+        rows = self._checked(np.ravel(self._numbers(rows)))
         labels = None if self.labels is None else self.labels[rows]
         index = rows if self._index is None else self._index[rows]
         return self._like(RowStore(self._parts, labels, index))
@@ -220,6 +218,19 @@ class RowStore:
         )
         return other
 
+    def _numbers(self, rows: Any) -> np.ndarray:
+        """The numbers of rows that are chosen by them, or by a mask."""
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool:
+            if numbers.shape != self.shape[:1]:
+                raise InputError(f"a mask of {numbers.size} rows for a store of {self.shape[0]}")
+            return np.flatnonzero(numbers)
+        if not numbers.size:
+            return numbers.astype(np.int64)
+        if numbers.dtype.kind not in "iu":
+            raise InputError(f"rows are chosen by numbers, a slice or a mask, not {rows!r}")
+        return numbers
+
     def _checked(self, rows: np.ndarray) -> np.ndarray:
         if rows.size and not -self.shape[0] <= rows.min() <= rows.max() < self.shape[0]:
             raise InputError(f"row numbers are between 0 and {self.shape[0] - 1}")
@@ -295,6 +306,12 @@ def store_for(estimator: Any, X: RowStore, reset: bool) -> RowStore:
 def chosen_rows(X: Any, rows: np.ndarray) -> Any:
     """Some of the rows of an array or a store; of a store none is read yet."""
     return X.select(rows) if isinstance(X, RowStore) else X[rows]
+
+
+def _of_labels(n_rows: int, name: str, labels: np.ndarray) -> str:
+    if labels.ndim != 1:
+        return f"the labels of {name} must be a flat list, not of {labels.ndim} dimensions"
+    return f"{n_rows:,} rows in {name} but {len(labels):,} labels"
 
 
 def _check_alike(parts: Sequence[Part]) -> None:
