@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.errors import InputError, listed
+from unseen.errors import InputError, counted, listed
 from unseen.support.text import checked_words
 from unseen.support.text import words as as_words
 
@@ -60,9 +60,8 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
 def check_unmasked(array: Any, what: str) -> None:
     """An error if some cells of an array are masked: numpy would use what is behind the mask."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        raise InputError(
-            f"{what}: {np.ma.count_masked(array):,} cells are masked; fill or drop them first"
-        )
+        cells = counted(int(np.ma.count_masked(array)), "masked cell")
+        raise InputError(f"{what} has {cells}: fill or drop them first")
 
 
 # -- vectors --------------------------------------------------------------------------------------

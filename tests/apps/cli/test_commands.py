@@ -89,7 +89,7 @@ def test_a_command_that_is_not_understood(arguments: list[str]) -> None:
     [
         (("evaluate",), "Missing argument"),
         (("fit", "digits", "--nonsense"), "No such option"),
-        (("tune", "digits", "--budget", "-1"), "greater than or equal to 0"),
+        (("tune", "digits", "--budget", "-1"), "--budget"),
         (("nonsense",), "No such command 'nonsense'"),
     ],
 )

@@ -91,13 +91,13 @@ def test_tuning_tells_what_it_learned(folder: Path) -> None:
 
 def test_a_budget_is_told_honestly(folder: Path) -> None:
     found = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9, "--json").json
-    assert (found["n_fits"], found["finished"], found["budget"]) == (1, False, 1e-9)
-    assert [t["splits"] for t in found["trials"]] == [1] + 29 * [0]
+    assert (found["n_fits"], found["finished"], found["budget"]) == (5, False, 1e-9)
+    assert [t["splits"] for t in found["trials"]] == [5] + 29 * [0], "the default on all splits"
     shown = run_unseen("tune", folder, *BY_ESZSL, "--budget", 1e-9).out
-    assert "the budget ended the search after 1 setting; 0 of 30 settings were scored on" in shown
+    assert "the budget ended the search after 1 setting; 1 of 30 settings was scored on" in shown
     assert "eszsl: best 1 of 30 settings" in shown
     row = next(line for line in shown.splitlines() if "splits" in line and "│" in line)
-    assert row.replace("│", " ").split() == ["splits", "1", "1"], "only what was tried has a place"
+    assert row.replace("│", " ").split() == ["splits", "5", "5"], "only what was tried has a place"
 
 
 def test_many_parameters_stand_side_by_side(folder: Path) -> None:

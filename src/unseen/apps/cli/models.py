@@ -258,7 +258,8 @@ def _spent(found: Tuning) -> str:
     line = f"Strategy {strategy}: {fits} in {found.spent:.1f} s; "
     if not found.finished:
         line += f"the budget ended the search after {counted(found.n_tried, 'setting')}; "
-    return f"{line}{n_all} of {len(found.trials)} settings were scored on all splits."
+    was = "was" if n_all == 1 else "were"
+    return f"{line}{n_all} of {len(found.trials)} settings {was} scored on all splits."
 
 
 def _compared(found: Tuning) -> str:
