@@ -5,7 +5,7 @@ PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 # only pip knows.
 define FAST
 	$(PIP) uv
-	.venv/bin/uv pip install --quiet --compile-bytecode --python $(1)/bin/python $(2) || \
+	.venv/bin/uv pip install --quiet --python $(1)/bin/python $(2) || \
 		$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 endef
 

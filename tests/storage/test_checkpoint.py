@@ -295,7 +295,7 @@ def assert_unharmed(found: dict[str, Any], n_kills: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "n_kills"), [("jlse", 50), ("latem", 15), ("sse-int", 15)])
+@pytest.mark.parametrize(("method", "n_kills"), [("jlse", 20), ("latem", 8), ("sse-int", 8)])
 def test_a_fit_that_is_killed_many_times_goes_on_to_the_same_file(
     method: str, n_kills: int, tmp_path: Path
 ) -> None:

@@ -235,15 +235,18 @@ def by_shell(text: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=100)
 
 
+@pytest.mark.slow
 def test_streams_that_are_closed() -> None:
-    for text in ("methods >&-", "methods >&- 2>&-", "datasets --json >&-"):
+    for text in ("--help >&-", "methods >&- 2>&-", "datasets --json >&-"):
         found = by_shell(text)
         assert (found.returncode, found.stdout, found.stderr) == (0, b"", b""), text
     assert by_shell("check nowhere 2>&-").returncode == 1
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a system without /dev/full")
-@pytest.mark.parametrize("command", ["methods", "datasets --json", "--version", "--help"])
+@pytest.mark.parametrize(
+    "command", ["--version", "--help", pytest.param("datasets --json", marks=pytest.mark.slow)]
+)
 def test_a_full_disk_is_one_sentence(command: str) -> None:
     found = by_shell(f"{command} > /dev/full")
     assert found.returncode == 1
