@@ -115,10 +115,12 @@ export function makeRecognise({ facts, seen, kept }) {
   }
 
   function recogniseNumbers() {
-    const numbers = at("numbers").value.split(/[\s,;]+/).filter(Boolean).map(Number);
-    if (numbers.length !== facts.columns || numbers.some((x) => !Number.isFinite(x))) {
+    const texts = at("numbers").value.split(/[\s,;]+/).filter(Boolean), numbers = texts.map(Number);
+    const odd = numbers.findIndex((x) => !Number.isFinite(x));
+    if (texts.length !== facts.columns || odd >= 0) {
       clear();
-      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces; these are ${numbers.length}`));
+      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces; `
+        + (odd >= 0 ? `"${texts[odd].slice(0, 30)}" is none` : `these are ${texts.length}`)));
       return;
     }
     again({ body: { rows: [numbers] }, title: "Pasted numbers" });
