@@ -58,6 +58,10 @@ def test_describe(page: Any, port: int, model: GaussianMatch, shapes: ZeroShotDa
 
 def test_keep_as_class(page: Any, port: int, tmp_path: Path):
     opened(page, port, "pane=describe")
+    for name, why in ((" ", "a name"), ("red plain star", '"red plain star" already')):
+        page.fill("#keep-name", name)
+        page.click("#keep button")
+        assert why in page.inner_text("#error")
     page.fill("#keep-name", "odd one")
     with page.expect_download() as download:
         page.click("#keep button")

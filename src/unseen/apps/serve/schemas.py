@@ -37,7 +37,7 @@ class PredictBody(_Body):
     rows: Rows | None = None
     gallery: RowNumbers | None = None
     k: K | None = Field(None, description="Candidates to name per row; 5, or all if fewer.")
-    candidates: Group | Names | None = None
+    candidates: Group | Names | None = Field(None, description="The unseen classes by default.")
     classes: NewClasses | None = None
 
     @model_validator(mode="after")
