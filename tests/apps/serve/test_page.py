@@ -141,6 +141,7 @@ def test_a_picture_is_dropped(page: Any, port: int, shapes: ZeroShotDataset, tmp
         page.locator("#bars button").first.click()
     assert answer.value.status == 200
     page.wait_for_selector("#reasons table")
+    assert "why=" not in page.url  # a link would show it of the row
 
 
 def test_a_sentence_sets_the_sliders(page: Any, shapes: ZeroShotDataset, gallery: GalleryData):
@@ -163,6 +164,7 @@ def test_a_sentence_sets_the_sliders(page: Any, shapes: ZeroShotDataset, gallery
         page.reload()
         page.wait_for_timeout(800)
         assert page.url == state
+        assert page.locator("#sentence").bounding_box()["width"] > 300
         assert shown(page) == moved
 
 

@@ -80,7 +80,7 @@ export function makeRecognise({ facts, seen, kept }) {
     try {
       const found = await post("/v1/explain", { ...row, name, ...kept.asClasses() });
       if (!button.isConnected) return; // another row is shown by now
-      state.set({ why: name });
+      if (what.row !== undefined) state.set({ why: name }); // no link shows other things again
       for (const other of at("bars").querySelectorAll("button")) {
         other.setAttribute("aria-pressed", String(other === button));
       }
