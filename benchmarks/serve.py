@@ -196,8 +196,8 @@ def throughput(service: Service, seconds: float, rounds: int = 20) -> None:
         for name, loads in found.items():
             one = Load.joined(loads)
             lost = f" ({one.failed} refused)" if one.failed else ""
-            shares = np.array([one.rate for one in loads]) / bare
-            low, middle, high = np.percentile(shares, [25, 50, 75])
+            shares = np.array([one.rate for one in loads])[bare > 0] / bare[bare > 0]
+            low, middle, high = np.percentile(shares, [25, 50, 75]) if shares.size else [np.nan] * 3
             print(
                 f"| {name}{lost} | {connections} | {one.rate:,.0f} "
                 f"| {middle:.2f} ({low:.2f} to {high:.2f}) "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from typing import Any
 
 import httpx
@@ -229,6 +230,12 @@ def test_the_open_inference_protocol(
     wrong = client.post("/v2/models/shapes/infer", json=body | {"outputs": [{"name": "logits"}]})
     assert wrong.status_code == 400
     assert "there is no 'logits'" in wrong.json()["error"]
+    content = json.dumps(body).encode()  # as its clients send it: without a Content-Type
+    assert client.post("/v2/models/shapes/infer", content=content).json() == found
+    binary = {"Inference-Header-Content-Length": "9"}
+    wrong = client.post("/v2/models/shapes/infer", content=content, headers=binary)
+    assert wrong.status_code == 415
+    assert "binary_data=False" in wrong.json()["error"]
 
 
 def test_model_and_classes(client: httpx.Client, shapes: ZeroShotDataset):

@@ -144,7 +144,9 @@ def test_a_sentence_is_encoded_as_the_classes_were(work: Path, tmp_path: Path):
         assert answer["rows"] == expected.rows.tolist()
         assert answer["vector"] == described.vectors[0].tolist()
         assert answer["labels"].count("green disc") >= 3
-        refused(client.post("/v1/rank", json={"sentence": "xyzzy"}), 400, "word")
+        refused(
+            client.post("/v1/rank", json={"sentence": "xyzzy"}), 400, "the sentence has no word"
+        )
     both = {name: {"said": texts[name], "long": 1.0 * len(name)} for name in NAMES}
     mixed = ESZSL().fit(data.X[rows], data.y[rows], ClassTable.of(both, seen))
     found = encoders_for(mixed, tmp_path, "", Limits())

@@ -106,6 +106,7 @@ BAD_JSON = {
     "unknown word": (b'{"gallery":[1],"top":3}', "top is not known here"),
     "k of 0": (b'{"gallery":[1],"k":0}', "k must be at least 1"),
     "k of 1,001": (b'{"gallery":[1],"k":1001}', "k must be at most 1,000"),
+    "no candidates": (b'{"gallery":[1],"candidates":[]}', "candidates must not be empty"),
     "no rows": (b'{"rows":[]}', "rows must not be empty"),
     "too many": (b'{"gallery":[' + b"1," * 1024 + b"1]}", "gallery may hold at most 1,024"),
     "no name": (b'{"gallery":[1],"candidates":"sen"}', "candidates must be 'all', 'seen' or"),
@@ -143,8 +144,9 @@ def test_a_known_class_is_not_described_anew(client: httpx.Client, shapes: ZeroS
 
 
 def test_other_kinds_of_bodies(client: httpx.Client):
-    refused(client.post("/v1/predict", content=b"1"), 415, "application/json")
-    refused(client.post("/v1/rank", content=b"1", headers=NPY), 415)
+    refused(client.post("/v1/predict", content=b"1"), 415, "one of application/json")
+    refused(client.post("/v1/rank", content=b"1", headers=NPY), 415, "must be application/json")
+    assert client.head("/").status_code == 200
     refused(client.put("/v1/rank"), 405)
     refused(client.get("/v1/rank"), 405)
     refused(
@@ -208,7 +210,10 @@ def test_thumbnails_of_arrays(client: httpx.Client):
     "row", ["480", "-1", "1e3", "..", "%2e%2e", "..%2f..%2fetc%2fpasswd", "0x1", "9" * 400, "%00"]
 )
 def test_thumbnails_are_known_by_number_alone(client: httpx.Client, row: str):
-    assert client.get(f"/v1/gallery/{row}/thumb").status_code in (400, 404)
+    answer = client.get(f"/v1/gallery/{row}/thumb")
+    assert answer.status_code in (400, 404)
+    words = ("no picture", "whole number, from 0", "nothing at this address")
+    assert any(word in answer.json()["error"] for word in words)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,10 @@ def test_describe(page: Any, port: int, model: GaussianMatch, shapes: ZeroShotDa
 
 def test_keep_as_class(page: Any, port: int, tmp_path: Path):
     opened(page, port, "pane=describe")
+    for name, why in ((" ", "a name"), ("red plain star", '"red plain star" already')):
+        page.fill("#keep-name", name)
+        page.click("#keep button")
+        assert why in page.inner_text("#error")
     page.fill("#keep-name", "odd one")
     with page.expect_download() as download:
         page.click("#keep button")
@@ -137,6 +141,7 @@ def test_a_picture_is_dropped(page: Any, port: int, shapes: ZeroShotDataset, tmp
         page.locator("#bars button").first.click()
     assert answer.value.status == 200
     page.wait_for_selector("#reasons table")
+    assert "why=" not in page.url  # a link would show it of the row
 
 
 def test_a_sentence_sets_the_sliders(page: Any, shapes: ZeroShotDataset, gallery: GalleryData):
@@ -159,6 +164,7 @@ def test_a_sentence_sets_the_sliders(page: Any, shapes: ZeroShotDataset, gallery
         page.reload()
         page.wait_for_timeout(800)
         assert page.url == state
+        assert page.locator("#sentence").bounding_box()["width"] > 300
         assert shown(page) == moved
 
 

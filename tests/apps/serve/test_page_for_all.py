@@ -165,6 +165,20 @@ def test_what_is_wrong_leaves_no_candidates_and_is_said_in_sight(pages: Any, por
     expect(page.locator("#error")).to_be_in_viewport()
     assert "paste 192 numbers" in page.inner_text("#error")
     assert page.locator("#bars button").count() == 0
+    page.fill("#numbers", "1 " * 191 + "1O")
+    page.click("#numbers-go")
+    assert '"1O" is none' in page.inner_text("#error")
+
+
+def test_what_is_not_found_is_said(page: Any, port: int):
+    opened(page, port, "pane=describe&find=feather")
+    assert page.is_visible("#none-found")
+    page.fill("#search", "star")
+    assert not page.is_visible("#none-found")
+    page.click("#tab-retrieve")
+    page.fill("#wanted", "star, plain Red")
+    page.press("#wanted", "Tab")
+    assert "like it: red plain star" in page.inner_text("#error")
 
 
 def test_numbers_of_reasons_stay_whole(page: Any, port: int):

@@ -68,7 +68,7 @@ def _endpoints(context: Context) -> FastAPI:
     for make in (rows, probes, gallery, pictures, inference):  # what is asked most comes first
         app.include_router(make(context))
 
-    @app.get("/", include_in_schema=False)
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
     async def page() -> FileResponse:
         return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
@@ -101,8 +101,8 @@ async def _input_error(_: Request, error: Exception) -> Response:
 
 async def _not_valid(_: Request, error: Any) -> Response:
     """A part of the address that is no number; bodies are read elsewhere."""
-    first = error.errors()[0]
-    return refusal(RefusedError(400, f"{first['loc'][-1]}: {first['msg']}"))
+    part = error.errors()[0]["loc"][-1]
+    return refusal(RefusedError(400, f"the {part} in the address must be a whole number, from 0"))
 
 
 async def _http_error(_: Request, error: Any) -> Response:

@@ -5,6 +5,7 @@ Nothing is fetched: what is not on this machine is not used, and a sentence says
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from unseen.estimators import ZeroShotClassifier
 # The name of a class that is known by a description alone.
 DESCRIBED = "described"
 NO_PICTURES = "the model was not trained on a folder of 'unseen embed', so it names no encoder"
+_OF_A_CLASS = re.compile(rf"^the text of class {DESCRIBED!r} in column (['\"]).*?\1")
 _NUMBERS = "its classes are described by numbers, so give 'vector' or 'attributes'"
 _BOTH = "its classes are described by more than one text, so give 'vector' or 'attributes'"
 
@@ -93,7 +95,14 @@ def sentences_of(model: ZeroShotClassifier) -> tuple[Callable[[str], ClassTable]
             encoding(["a thing"])  # pyright: ignore[reportOptionalCall]
     except (InputError, MissingExtraError) as error:  # said before anyone asks
         return None, str(error)
-    return lambda said: table.encode({DESCRIBED: said}), ""
+
+    def encode(said: str) -> ClassTable:
+        try:
+            return table.encode({DESCRIBED: said})
+        except InputError as error:  # who asked knows of no class and no column
+            raise InputError(_OF_A_CLASS.sub("the sentence", str(error))) from None
+
+    return encode, ""
 
 
 class _Sentences:

@@ -19,6 +19,8 @@ RowNumbers = Annotated[list[RowNumber], Field(min_length=1, max_length=_MOST.row
 Group = Literal["all", "seen", "unseen"]
 Names = Annotated[list[Name], Field(min_length=1, max_length=100_000)]
 K = Annotated[int, Field(ge=1, le=_MOST.k)]
+Floats = Literal["FP16", "FP32", "FP64"]
+Integers = Literal["INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"]
 NewClasses = Annotated[
     dict[str, Vector],
     Field(max_length=64, description="Classes that the model does not know: name and description."),
@@ -35,7 +37,7 @@ class PredictBody(_Body):
     rows: Rows | None = None
     gallery: RowNumbers | None = None
     k: K | None = Field(None, description="Candidates to name per row; 5, or all if fewer.")
-    candidates: Group | Names | None = None
+    candidates: Group | Names | None = Field(None, description="The unseen classes by default.")
     classes: NewClasses | None = None
 
     @model_validator(mode="after")
@@ -95,7 +97,7 @@ class Tensor(_Body):
 
     name: str
     shape: Annotated[list[Annotated[int, Field(ge=1, le=100_000)]], Field(max_length=2)]
-    datatype: Literal["FP16", "FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8"]
+    datatype: Literal[Floats, Integers]
     data: Annotated[list[FiniteFloat | Vector], Field(min_length=1)]
     parameters: dict[str, Any] | None = None
 
@@ -228,7 +230,7 @@ _WRONG = {
 def _sentence(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False)
     # Of the alternatives of a union the one that came furthest says most.
-    first = max(problems, key=lambda problem: len(problem["loc"]))
+    first = max(problems, key=lambda p: (len(p["loc"]), p["type"] in ("too_short", "too_long")))
     where = ".".join(part for part in map(str, first["loc"]) if not _ALTERNATIVE.match(part))
     wrong = _WRONG.get(first["type"])
     if wrong is not None:

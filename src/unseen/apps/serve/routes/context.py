@@ -34,8 +34,8 @@ def media_type(request: Request, *known: str) -> str:
     """The kind of a body, one of those that the endpoint takes."""
     given = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
     if given not in known:
-        words = ", ".join(known)
-        raise RefusedError(415, f"the Content-Type of the request must be one of {words}")
+        words = f"{'one of ' * (len(known) > 1)}{', '.join(known)}"
+        raise RefusedError(415, f"the Content-Type of the request must be {words}")
     return given
 
 

@@ -63,11 +63,21 @@ def inference(context: Context) -> APIRouter:
     @router.post("/models/{name}/infer", **documented(schemas.Inferred, InferBody, s404=_NONE))
     async def infer(request: Request, name: str) -> Response:
         served = served_as(name)
-        media_type(request, JSON)
+        _check_kind(request)
         task = partial(_infer, served, await request.body())
         return answer(await context.workers.run(task))
 
     return router
+
+
+def _check_kind(request: Request) -> None:
+    """The protocol asks for no Content-Type, and clients of it send none."""
+    if "inference-header-content-length" in request.headers:
+        raise RefusedError(
+            415, "binary tensors are not taken here: send numbers as JSON (binary_data=False)"
+        )
+    if "content-type" in request.headers:
+        media_type(request, JSON)
 
 
 def _infer(served: Served, content: bytes) -> dict[str, Any]:

@@ -30,7 +30,7 @@ QUERY = [
         "name": "candidates",
         "in": "query",
         "schema": {"type": "array", "items": {"type": "string"}},
-        "description": "all, seen, unseen, or names.",
+        "description": "all, seen, unseen, or names; by default the unseen classes.",
     },
 ]
 

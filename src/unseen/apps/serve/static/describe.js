@@ -99,10 +99,15 @@ export function makeDescribe({ facts, attributes, classes, kept, pick }) {
 
   start.onchange = () => begin(start.value);
   at("start-over").onclick = () => begin(start.value);
+  function find() {
+    const isFound = sliders.filter(at("search").value);
+    at("none-found").textContent = isFound ? "" : "No attribute has these words in its name or group.";
+  }
+
   at("search").value = state.value("find");
-  sliders.filter(at("search").value);
+  find();
   at("search").oninput = () => {
-    sliders.filter(at("search").value);
+    find();
     state.set({ find: at("search").value });
   };
   at("with-sentence").hidden = !facts.sentences || !facts.gallery;

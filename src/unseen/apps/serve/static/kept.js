@@ -40,7 +40,9 @@ export function makeKept(attributes, known, changed) {
     size: () => classes.size,
     asClasses: () => (classes.size ? { classes: Object.fromEntries(classes) } : {}),
     add(name, vector) {
-      if (!name || name === "described" || known.has(name)) throw new Error(`there is a class ${name} already; give another name`);
+      if (!name) throw new Error("give the class a name");
+      if (name === "described") throw new Error('"described" is kept for what the sliders say; give another name');
+      if (known.has(name)) throw new Error(`there is a class "${name}" already; give another name`);
       classes.set(name, vector);
       update();
       download(name, vector);

@@ -80,7 +80,7 @@ export function makeRecognise({ facts, seen, kept }) {
     try {
       const found = await post("/v1/explain", { ...row, name, ...kept.asClasses() });
       if (!button.isConnected) return; // another row is shown by now
-      state.set({ why: name });
+      if (what.row !== undefined) state.set({ why: name }); // no link shows other things again
       for (const other of at("bars").querySelectorAll("button")) {
         other.setAttribute("aria-pressed", String(other === button));
       }
@@ -115,10 +115,12 @@ export function makeRecognise({ facts, seen, kept }) {
   }
 
   function recogniseNumbers() {
-    const numbers = at("numbers").value.split(/[\s,;]+/).filter(Boolean).map(Number);
-    if (numbers.length !== facts.columns || numbers.some((x) => !Number.isFinite(x))) {
+    const texts = at("numbers").value.split(/[\s,;]+/).filter(Boolean), numbers = texts.map(Number);
+    const odd = numbers.findIndex((x) => !Number.isFinite(x));
+    if (texts.length !== facts.columns || odd >= 0) {
       clear();
-      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces; these are ${numbers.length}`));
+      showError(new Error(`paste ${facts.columns} numbers, separated by commas or spaces; `
+        + (odd >= 0 ? `"${texts[odd].slice(0, 30)}" is none` : `these are ${texts.length}`)));
       return;
     }
     again({ body: { rows: [numbers] }, title: "Pasted numbers" });

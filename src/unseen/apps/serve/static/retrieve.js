@@ -33,7 +33,16 @@ export function makeRetrieve({ facts, names, kept, pick }) {
     if (named(text) !== undefined) return;
     at("retrieved-title").textContent = "Best matches";
     at("retrieved").replaceChildren();
-    showError(new Error(`there is no class "${text}"; choose one from the list`));
+    const near = alike(text);
+    showError(new Error(`there is no class "${text}"; `
+      + (near.length ? `these are like it: ${near.join(", ")}` : "choose one from the list")));
+  }
+
+  // A few names that hold all the words of a text, whatever stands between them.
+  function alike(text) {
+    const words = text.toLowerCase().split(/[\s_.,:-]+/).filter(Boolean);
+    return words.length ? [...byText.keys()].filter((name) =>
+      words.every((word) => name.toLowerCase().includes(word))).slice(0, 5) : [];
   }
 
   at("wanted").value = state.value("class", String(facts.first));

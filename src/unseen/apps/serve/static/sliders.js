@@ -89,6 +89,7 @@ export function makeSliders(attributes, place, changed) {
         group.hidden = !some;
         if (words.length && some) group.open = true;
       }
+      return [...lines.values()].some(({ made }) => !made.hidden);
     },
   };
 }
