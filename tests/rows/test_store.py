@@ -425,3 +425,16 @@ def test_rows_stored_by_columns_are_mapped_once_for_many_of_them(
     monkeypatch.setattr(reading, "read_npy", lambda path: maps.append(path) or read(path))
     np.testing.assert_array_equal(store[::2], X[::2])
     assert len(maps) == 1
+
+
+def test_a_zarr_folder_is_found_from_another_folder(
+    tmp_path: Path, X: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
+    create = getattr(group, "create_array", None) or group.create_dataset  # zarr 3, zarr 2
+    create("features", shape=X.shape, chunks=(10, 5), dtype="f4")[:] = X
+    monkeypatch.chdir(tmp_path)
+    blocks = pytest.importorskip("dask.array") and open_rows("x.zarr").to_dask(20)
+    monkeypatch.chdir("/")
+    np.testing.assert_array_equal(blocks.compute(scheduler="sync"), X)
