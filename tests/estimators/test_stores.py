@@ -15,6 +15,7 @@ from unseen import ESZSL, GaussianMatch, InputError, make_zero_shot, open_rows
 from unseen.datasets import ZeroShotDataset
 from unseen.estimators import METHODS, available
 from unseen.estimators.sse import SSEReLU
+from unseen.evaluation.tuning import Protocol
 from unseen.rows import blocks
 from unseen.rows.parts import Part
 from unseen.rows.store import RowStore
@@ -152,3 +153,27 @@ def test_memory_above_the_store_does_not_grow_with_it(name: str, data: ZeroShotD
         return taken
 
     assert peak(400_000) < 1.1 * peak(100_000)
+
+
+def test_tuning_and_comparing_find_what_they_find_on_an_array(
+    data: ZeroShotDataset, stored: ZeroShotDataset, tmp_path: Path
+):
+    (X, y), rows = data.training_set(), stored.training_set()[0]
+    protocol = Protocol(n_splits=2)
+    here = unseen.tune(ESZSL(), X, y, data.classes, protocol=protocol)
+    found = unseen.tune(
+        ESZSL(), rows, None, data.classes, protocol=protocol, checkpoint=tmp_path / "tune"
+    )
+    assert [trial.scores for trial in found.trials] == [trial.scores for trial in here.trials]
+    one = unseen.compare(X, y, data.classes, ["eszsl"], n_splits=2)
+    other = unseen.compare(
+        rows, None, data.classes, ["eszsl"], n_splits=2, checkpoint=tmp_path / "compare"
+    )
+    assert other.methods[0].per_class_accuracy == one.methods[0].per_class_accuracy
+    with pytest.raises(InputError, match="the class of every row is needed"):
+        unseen.tune(ESZSL(), X, None, data.classes)
+
+
+def test_a_store_without_labels_says_how_to_get_them(data: ZeroShotDataset):
+    with pytest.raises(InputError, match=r"y is None, and .* no labels inside or beside it"):
+        ESZSL().fit(open_rows(data.X), classes=data.classes)

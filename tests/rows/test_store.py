@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import InputError, open_rows
+from unseen.files import reading
 from unseen.rows.store import RowStore
 
 
@@ -375,3 +377,64 @@ def test_a_fingerprint_sees_other_rows(tmp_path: Path, X: np.ndarray):
     assert store.fingerprint() == open_rows(X).fingerprint()
     X[4, 4] += 1
     assert store.fingerprint() != open_rows(X).fingerprint()
+
+
+@pytest.mark.parametrize("kind", [".npy", ".parquet"])
+def test_a_file_that_is_written_again_is_an_error(tmp_path: Path, X: np.ndarray, kind: str):
+    if kind == ".parquet":
+        pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+
+    def write(rows: np.ndarray) -> Path:
+        path = tmp_path / f"x{kind}"
+        if kind == ".npy":
+            np.save(path, rows)
+        else:
+            pandas.DataFrame(rows, columns=list("abcdefghij")[: rows.shape[1]]).to_parquet(path)
+        return path
+
+    store = open_rows(write(X))
+    for other in (np.hstack([X, X]), np.vstack([X, X]), X.astype(np.float64)):
+        write(other)
+        for read in (lambda: store[:], lambda: store[[1, 3]]):
+            with pytest.raises(InputError, match=f"x{kind} has changed since it was opened"):
+                read()
+    (tmp_path / f"x{kind}").unlink()
+    with pytest.raises(InputError, match=r"does not exist|No such file"):
+        open_rows(store)[:]
+
+
+def test_a_zarr_folder_that_is_gone_is_not_zeros(tmp_path: Path, X: np.ndarray):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
+    create = getattr(group, "create_array", None) or group.create_dataset  # zarr 3, zarr 2
+    create("features", shape=X.shape, chunks=(10, 5), dtype="f4")[:] = X
+    store = open_rows(tmp_path / "x.zarr")
+    shutil.rmtree(tmp_path / "x.zarr")
+    for read in (lambda: store[:], lambda: store[[1, 3]]):
+        with pytest.raises(InputError, match=r"x\.zarr.features does not exist any more"):
+            read()
+
+
+def test_rows_stored_by_columns_are_mapped_once_for_many_of_them(
+    tmp_path: Path, X: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
+    np.save(tmp_path / "x.npy", np.asfortranarray(X))
+    store, maps = open_rows(tmp_path / "x.npy"), []
+    read = reading.read_npy
+    monkeypatch.setattr(reading, "read_npy", lambda path: maps.append(path) or read(path))
+    np.testing.assert_array_equal(store[::2], X[::2])
+    assert len(maps) == 1
+
+
+def test_a_zarr_folder_is_found_from_another_folder(
+    tmp_path: Path, X: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
+    create = getattr(group, "create_array", None) or group.create_dataset  # zarr 3, zarr 2
+    create("features", shape=X.shape, chunks=(10, 5), dtype="f4")[:] = X
+    monkeypatch.chdir(tmp_path)
+    blocks = pytest.importorskip("dask.array") and open_rows("x.zarr").to_dask(20)
+    monkeypatch.chdir("/")
+    np.testing.assert_array_equal(blocks.compute(scheduler="sync"), X)

@@ -215,7 +215,8 @@ def _zarr(path: Path) -> tuple[Part, Any]:
     zarr: Any = require("zarr", "stores", f"reading {path}")
     size = check_zarr(path, (*_ARRAYS, *_LABELS))
     with reading.whole(path, ".zarr"):
-        opened = zarr.open(str(path), mode="r")
+        # Else a worker in another folder would find nothing there, which Zarr takes for zeros.
+        opened = zarr.open(os.path.abspath(path), mode="r")
         if hasattr(opened, "shape"):
             found = {_ARRAYS[0]: opened}
         else:

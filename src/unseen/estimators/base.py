@@ -316,7 +316,13 @@ def checked_rows(estimator: Any, X: Any, reset: bool = True) -> Any:
 
 def labels_of(X: Any, y: Any) -> Any:
     """The labels given, or those that lie beside the rows of a store."""
-    return X.labels if y is None and isinstance(X, RowStore) else y
+    if y is not None or not isinstance(X, RowStore):
+        return y
+    if X.labels is None:
+        raise InputError(
+            f"y is None, and {X.name} has no labels inside or beside it; `open_rows` takes them too"
+        )
+    return X.labels
 
 
 def check_here(X: Any) -> None:

@@ -23,6 +23,7 @@ from unseen.evaluation.comparison import MEASURES, Compared, Comparison
 from unseen.evaluation.tuning.scoring import Split, TrainingData
 from unseen.metrics import mean_average_precision, per_class_accuracy
 from unseen.metrics.intervals import Interval, accuracy_draws
+from unseen.rows.store import store_or_array
 from unseen.storage.checkpoint import Checkpoint, data_checksum
 from unseen.support.memory import with_peak
 from unseen.support.parameters import Choice, check_values, plain_parameters
@@ -210,7 +211,7 @@ class _Contest:
         """What a comparison must have in common with the stopped one that it resumes."""
         X, labels, table = self.data
         return {
-            "data": data_checksum(np.asarray(X), labels, table),
+            "data": data_checksum(store_or_array(X), labels, table),
             "splits": joblib.hash(self.rows),
             "methods": {name: plain_parameters(model) for name, model in self.methods.items()},
         }

@@ -67,7 +67,7 @@ class NpyPart(Part):
         mapped: Any = reading.read_npy(path)
         self.name, self.dtype = str(path), mapped.dtype
         self.shape = _table_shape(mapped.shape, self.name)
-        self._offset = int(getattr(mapped, "offset", 0))
+        self._offset, self._size = int(getattr(mapped, "offset", 0)), os.path.getsize(path)
         self._by_rows = bool(mapped.flags.c_contiguous)
 
     def fill(self, out: np.ndarray, start: int) -> None:
@@ -78,6 +78,9 @@ class NpyPart(Part):
         breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
         bounds = [0, *breaks.tolist(), numbers.size]
         with self._open() as file:
+            if not self._by_rows:
+                out[:] = reading.read_npy(self.name)[numbers]
+                return
             for first, last in pairwise(bounds):
                 self._fill(file, out[first:last], int(numbers[first]))
 
@@ -85,6 +88,7 @@ class NpyPart(Part):
     def _open(self) -> Iterator[Any]:
         try:
             with open(self.name, "rb", buffering=0) as file:
+                _check_size(self.name, os.fstat(file.fileno()).st_size, self._size)
                 yield file
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {error.strerror or error}") from error
@@ -132,7 +136,7 @@ class ParquetPart(Part):
     is_slow = True
 
     def __init__(self, path: Path, column: str | None = None, others: tuple[str, ...] = ()) -> None:
-        reading.checked_path(path)
+        self._size = reading.checked_path(path).stat().st_size
         self._parquet = require("pyarrow.parquet", "data", f"reading {path}")
         self.name = str(path)
         # Arrow has types that numpy has none for, and text that is none.
@@ -185,6 +189,7 @@ class ParquetPart(Part):
     def _group(self, number: int) -> np.ndarray:
         if self._kept is None or self._kept[0] != number:
             names = list(self.columns or ()) if self._list is None else [self._list]
+            _check_size(self.name, reading.checked_path(self.name).stat().st_size, self._size)
             whole = reading.whole(Path(self.name), ".parquet")
             with whole, self._parquet.ParquetFile(self.name) as file:
                 table = file.read_row_group(number, columns=names)
@@ -237,12 +242,21 @@ class ZarrPart(Part):
         self.shape = _table_shape(array.shape, name)
 
     def fill(self, out: np.ndarray, start: int) -> None:
-        with reading.whole(Path(self.name), ".zarr"):
+        with self._there():
             out[:] = self.array[start : start + len(out)]
 
     def take(self, out: np.ndarray, numbers: np.ndarray) -> None:
-        with reading.whole(Path(self.name), ".zarr"):
+        with self._there():
             out[:] = self.array.oindex[numbers]
+
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """Zarr takes a chunk that is gone for zeros; so an array that is gone must be noticed."""
+        folder = Path(self.name, self.array.path)
+        with reading.whole(Path(self.name), ".zarr"):
+            yield
+        if not any((folder / name).exists() for name in ("zarr.json", ".zarray")):
+            raise InputError(f"{folder} does not exist any more: it was removed or moved")
 
 
 def is_sparse_file(path: str | os.PathLike[str]) -> bool:
@@ -262,6 +276,12 @@ def read_sparse(path: Path) -> SparsePart:
     width = int(matrix.shape[-1]) * matrix.dtype.itemsize
     check_unpacked(f"{path}: a row of {matrix.shape[-1]:,} columns", width, path.stat().st_size)
     return SparsePart(matrix, str(path))
+
+
+def _check_size(path: str, size: int, known: int) -> None:
+    """Rows of a file that was written again would be read from the wrong places."""
+    if size != known:
+        raise InputError(f"{path} has changed since it was opened: open its rows again")
 
 
 def _columns_of(schema: Any, wanted: tuple[str, ...]) -> dict[str, str]:

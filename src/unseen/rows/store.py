@@ -303,6 +303,11 @@ def store_for(estimator: Any, X: RowStore, reset: bool) -> RowStore:
     return X
 
 
+def store_or_array(X: Any) -> Any:
+    """A store as it is, other rows as an array."""
+    return X if isinstance(X, RowStore) else np.asarray(X)
+
+
 def chosen_rows(X: Any, rows: np.ndarray) -> Any:
     """Some of the rows of an array or a store; of a store none is read yet."""
     return X.select(rows) if isinstance(X, RowStore) else X[rows]

@@ -22,7 +22,7 @@ from unseen.classes.checks import as_names
 from unseen.errors import InputError
 from unseen.files.writing import remove_left
 from unseen.rows.blocks import array_blocks
-from unseen.rows.store import RowStore
+from unseen.rows.store import RowStore, store_or_array
 from unseen.storage import tensors
 from unseen.storage.tensors import Arrays, DamagedError, add_array
 from unseen.storage.values import decode, encode
@@ -76,8 +76,7 @@ class TrainedOn:
         X, y = self._rows(), self._labels()
         if self._found is None and X is not None and y is not None:
             labels = as_names(np.asarray(y), "y")
-            X = X if isinstance(X, RowStore) else np.asarray(X)
-            self._found = data_checksum(X, labels, self._table, self._dtype)
+            self._found = data_checksum(store_or_array(X), labels, self._table, self._dtype)
         return self._found
 
 

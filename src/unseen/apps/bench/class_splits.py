@@ -12,6 +12,7 @@ from unseen.apps.report.provenance import sources
 from unseen.classes.splits import ClassHoldout, n_held_out
 from unseen.datasets import ZeroShotDataset
 from unseen.errors import InputError, counted
+from unseen.rows.store import chosen_rows
 
 # Of the classes, at least two.
 SHARE = 0.2
@@ -74,6 +75,9 @@ def _of_rows(data: ZeroShotDataset, rows: np.ndarray, **changes: Any) -> ZeroSho
 
     What numbers rows is dropped: the splits that come with the data and the rows kept for testing.
     """
-    fewer = {"X": data.X if rows.size == data.y.size else data.X[rows], "y": data.y[rows]}
+    fewer = {
+        "X": data.X if rows.size == data.y.size else chosen_rows(data.X, rows),
+        "y": data.y[rows],
+    }
     fewer |= {"test_rows": rows[:0], "images": None, "image_paths": None, "splits": {}}
     return replace(data, **fewer, sources=sources(data), **changes)

@@ -12,10 +12,11 @@ from sklearn.utils import _safe_indexing
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
 from unseen.errors import InputError
-from unseen.estimators.base import ZeroShotClassifier, check_here
+from unseen.estimators.base import ZeroShotClassifier, check_here, labels_of
 from unseen.evaluation.tuning.results import Outcome
 from unseen.evaluation.tuning.settings import with_parameters
 from unseen.metrics import mean_average_precision, per_class_accuracy
+from unseen.rows.store import RowStore
 from unseen.support.work import listening
 
 
@@ -30,6 +31,9 @@ class TrainingData(NamedTuple):
     def of(cls, X: Any, y: Any, classes: Any) -> TrainingData:
         """Checked: every label has a line of the table."""
         check_here(X)
+        y = labels_of(X, y)
+        if y is None:
+            raise InputError("y is None: the class of every row is needed")
         labels = as_names(np.asarray(y), "labels")
         table = ClassTable.of(classes, np.unique(labels))
         table.rows(labels)
@@ -41,7 +45,7 @@ class TrainingData(NamedTuple):
         """Each part by the numbers of its rows, with the lines of the seen classes alone."""
         X, labels, seen = self.X, self.labels, self.table.select(np.unique(self.labels))
         for a, b in rows:
-            yield Split(_safe_indexing(X, a), labels[a], _safe_indexing(X, b), labels[b], seen)
+            yield Split(_chosen(X, a), labels[a], _chosen(X, b), labels[b], seen)
 
 
 class Split(NamedTuple):
@@ -52,6 +56,11 @@ class Split(NamedTuple):
     X_test: Any
     y_test: np.ndarray
     table: ClassTable
+
+
+def _chosen(X: Any, rows: np.ndarray) -> Any:
+    """Some of the rows, of whatever kind these are; of a store none is read yet."""
+    return X.select(rows) if isinstance(X, RowStore) else _safe_indexing(X, rows)
 
 
 def score_settings(

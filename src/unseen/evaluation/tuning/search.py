@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import Any
 
 import joblib
-import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
@@ -20,6 +19,7 @@ from unseen.evaluation.tuning.protocol import Protocol
 from unseen.evaluation.tuning.results import Outcome, Trial, best_first
 from unseen.evaluation.tuning.scoring import Split, TrainingData, score_settings
 from unseen.evaluation.tuning.settings import Setting, by_fit
+from unseen.rows.store import store_or_array
 from unseen.storage.checkpoint import Checkpoint, data_checksum
 from unseen.support.parameters import plain, plain_parameters
 from unseen.support.work import tell
@@ -99,7 +99,7 @@ class Search:
         """What a search must have in common with the stopped one that it resumes."""
         return {
             "method": type(self.estimator).__name__,
-            "data": data_checksum(np.asarray(data.X), data.labels, data.table),
+            "data": data_checksum(store_or_array(data.X), data.labels, data.table),
             "settings": joblib.hash([plain(self.settings[k].parameters) for k in self.order]),
             "splits": joblib.hash(rows),
             "scoring": self.protocol.scoring,
