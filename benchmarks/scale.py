@@ -251,10 +251,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--gigabytes", type=float, default=1.0)
     parser.add_argument("--columns", type=int, default=1024)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="the largest N elsewhere")
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, help="the largest N elsewhere, at least 100,000"
+    )
     parser.add_argument("--folder", default=None, help="where the rows go; by default TMPDIR")
     parser.add_argument("--confined", nargs=2, default=None, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.rows < 100_000:
+        parser.error("growth in N needs two sizes: --rows 100000 or more")
     if given.confined:
         print(json.dumps(confined(Path(given.confined[0]), int(given.confined[1]))))
         return
