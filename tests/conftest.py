@@ -10,6 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says nothing where other work runs beside it.
+settings.register_profile("unseen", deadline=None)
+settings.load_profile("unseen")
 
 # Workers side by side have a core each; set before numpy and numba are imported.
 if "PYTEST_XDIST_WORKER" in os.environ:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unseen import ESZSL, ClassTable, InputError
 from unseen.classes.table import STRETCH, names_and_counts, places_among
 
 
@@ -29,3 +30,17 @@ def test_labels_are_not_copied():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < labels.nbytes / 4
+
+
+@pytest.mark.parametrize("dtype", [bool, object, "boolean"])
+def test_truth_values_are_no_numbers(dtype: Any):
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Series([True, False] * 3, dtype=dtype)
+    table = ClassTable([0, 1, 2], np.eye(3))
+    with pytest.raises(InputError, match="label False is a bool"):
+        ESZSL().fit(np.eye(6), labels, classes=table)
+
+
+def test_a_long_name_is_shortened_in_a_message():
+    with pytest.raises(InputError, match=r"class 'x{200}\.\.\.' has no line in the class table"):
+        ClassTable(["a", "b"], np.eye(2)).select(["x" * 900])

@@ -323,7 +323,7 @@ class ClassTable:
         rows = f"{count} rows and " if count > 1 else ""
         more = f" ({len(missing)} names are missing)" if len(missing) > 1 else ""
         hint = nearest(first, self.names.tolist())
-        return f"class {str(first)!r} has {rows}no line in the class table{hint}{more}"
+        return f"class {listed([first])} has {rows}no line in the class table{hint}{more}"
 
     def doubts(self, seen: Any) -> Iterator[str]:
         """Why classes cannot be told apart, or nothing be learned of them from the seen ones."""

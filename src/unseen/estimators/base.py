@@ -371,7 +371,9 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     if isinstance(y, np.ma.MaskedArray):
         check_unmasked(y, "y")
     # As an array the names would lose the character NUL at their end.
-    y = as_names(y, "labels") if _is_words(y) else column_or_1d(y, warn=True)
+    # A column of pandas as numpy has it: scikit-learn turns its truth values into numbers.
+    plain = y if isinstance(y, (list, tuple)) else np.asarray(y)
+    y = as_names(y, "labels") if _is_words(y) else column_or_1d(plain, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     labels = y if y.dtype.kind in "biuf" or _are_letters(y) else as_names(y, "labels")

@@ -225,7 +225,10 @@ class GaussianMatch(MeanPredictor):
         return self._prepare(table).mean
 
     def _temperature(self) -> float:
-        """Scores are log-likelihood ratios, so they are probabilities without a calibration."""
+        """Scores are log-likelihood ratios, so they give probabilities without a calibration.
+
+        These are often too sure, as the model holds only nearly; a calibration learns how far.
+        """
         return vars(self).get("temperature_", 1.0)
 
     def score_pairs(self, S: Any, X: Any) -> np.ndarray:

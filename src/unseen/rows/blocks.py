@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.classes.checks import check_unmasked
+from unseen.errors import InputError
 from unseen.rows.layout import let_go
 
 if TYPE_CHECKING:
@@ -82,8 +83,26 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     given: Any = X
     if isinstance(X, np.ma.MaskedArray):
         check_unmasked(X, "X")
-    found: Any = validate_data(model, given, reset=reset, dtype=float_types(given))
+    found: Any = validate_data(
+        model, given, reset=reset, dtype=float_types(given), ensure_all_finite=False
+    )
+    _check_finite(found)
     return found
+
+
+def _check_finite(X: np.ndarray) -> None:
+    """An error that names the first cell that is NaN or infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum()):  # reads X once and keeps nothing of its size
+            return
+    for rows in array_blocks(X):
+        odd = np.argwhere(~np.isfinite(X[rows]))
+        if odd.size:
+            row, column = odd[0]
+            raise InputError(
+                f"X is NaN or infinite in row {rows.start + row}, column {column} "
+                "(counted from 0); fill or drop such rows first"
+            )
 
 
 def all_the_same(X: Any) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unseen import InputError
-from unseen.apps.bench.log import Log
+from unseen.apps.bench.log import Log, is_result
 
 
 def test_what_was_appended_is_there_again(tmp_path: Path) -> None:
@@ -58,3 +58,15 @@ def test_a_number_that_json_lacks_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         log.append([{"key": "a", "value": float("nan")}])
     assert not log.path.exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e200, "0.5", None])
+def test_a_measure_that_is_no_number_makes_no_result(value: object) -> None:
+    record = {"data": "birds", "method": "eszsl", "trial": 0, "split": "", "tuning": "default"}
+    record |= {"sources": {}, "versions": {}, "machine": {"system": "any", "cores": None}}
+    record |= {"by_class": [], "parameters": {}, "generalized": None, "peak_memory_mb": None}
+    numbers = ("per_class_accuracy", "mean_average_precision", "relative_mean_average_precision")
+    record |= dict.fromkeys((*numbers, "X_mb", "seconds", "fit_seconds", "tune_seconds"), 0.5)
+    assert is_result(record)
+    for name in numbers:
+        assert not is_result(record | {name: value})

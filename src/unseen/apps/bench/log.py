@@ -50,11 +50,11 @@ def is_result(record: Any) -> bool:
 
 
 def _has(record: Any, kinds: Mapping[str, Any]) -> bool:
-    """Whether a record has these fields, each of its kind; a number may be NaN but not endless."""
+    """Whether a record has these fields, each of its kind; a number is neither NaN nor endless."""
     return isinstance(record, dict) and all(
         name in record
         and isinstance(record[name], kind)
-        and not (isinstance(record[name], _NUMBER) and abs(record[name]) > _LARGEST)
+        and (not isinstance(record[name], _NUMBER) or abs(record[name]) <= _LARGEST)
         for name, kind in kinds.items()
     )
 
