@@ -44,7 +44,8 @@ def predict(
         str,
         typer.Option(
             help="Classes to choose among: unseen, seen, all, or names separated by commas "
-            "(a name with a comma in quotation marks). By default the unseen ones, if the model knows any."
+            "(a name with a comma in quotation marks). By default the unseen ones, if the "
+            "model knows any."
         ),
     ] = "",
     classes: NewClasses = None,
