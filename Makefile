@@ -1,5 +1,7 @@
 # Each target is enough on a machine with Python 3.11 and make: it makes .venv, installs, and runs.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Without compiled files each process that a test starts compiles the library and all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 # Installs in seconds what takes pip a minute; pip where it cannot, for example behind a mirror that
 # only pip knows.
