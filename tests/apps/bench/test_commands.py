@@ -46,6 +46,7 @@ def test_bench_prints_and_writes_its_tables(folder: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="a quarter of a minute: not on each push")
 def test_results_of_data_that_changed_since_are_made_again(tmp_path: Path) -> None:
     data, out = make_folder(tmp_path / "birds"), tmp_path / "out"
     bench = ["bench", data, "-m", "eszsl", "--trials", "1", "-o", out / "bench"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,13 @@ def test_the_generalised_setting_keeps_rows_of_seen_classes(folder: str) -> None
     assert np.array_equal(np.unique(general.y[general.seen_test_rows]), general.seen)
 
 
-@pytest.mark.parametrize(
-    "method", ["jlse", "eszsl", pytest.param("variants", marks=pytest.mark.slow)]
-)
+VARIANTS = [
+    pytest.mark.slow,
+    pytest.mark.skipif("CI" in os.environ, reason="eight fits: not on each push"),
+]
+
+
+@pytest.mark.parametrize("method", ["jlse", "eszsl", pytest.param("variants", marks=VARIANTS)])
 def test_what_seen_classes_lose_is_learned_for_every_method(folder: str, method: str) -> None:
     data = opened(job(folder, generalized=True))
     X, y = data.training_set()

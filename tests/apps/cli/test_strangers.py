@@ -236,6 +236,7 @@ def by_shell(text: str) -> subprocess.CompletedProcess[bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("CI" in os.environ, reason="a quarter of a minute: not on each push")
 def test_streams_that_are_closed() -> None:
     for text in ("--help >&-", "methods >&- 2>&-", "datasets --json >&-"):
         found = by_shell(text)
