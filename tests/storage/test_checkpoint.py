@@ -287,7 +287,7 @@ def run_killed(folder: Path, method: str, n_kills: int) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-OTHERS = pytest.mark.skipif("CI" in os.environ, reason="more methods: not on each push")
+BY_HAND = pytest.mark.skipif("CI" in os.environ, reason="more methods: not on each push")
 
 
 def assert_unharmed(found: dict[str, Any], n_kills: int) -> None:
@@ -302,8 +302,8 @@ def assert_unharmed(found: dict[str, Any], n_kills: int) -> None:
     ("method", "n_kills"),
     [
         ("jlse", 20),
-        pytest.param("latem", 8, marks=OTHERS),
-        pytest.param("sse-int", 8, marks=OTHERS),
+        pytest.param("latem", 8, marks=BY_HAND),
+        pytest.param("sse-int", 8, marks=BY_HAND),
     ],
 )
 def test_a_fit_that_is_killed_many_times_goes_on_to_the_same_file(
