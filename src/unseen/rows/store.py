@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
@@ -309,8 +310,8 @@ def store_or_array(X: Any) -> Any:
 
 
 def chosen_rows(X: Any, rows: np.ndarray) -> Any:
-    """Some of the rows of an array or a store; of a store none is read yet."""
-    return X.select(rows) if isinstance(X, RowStore) else X[rows]
+    """Some of the rows, of whatever kind these are; of a store none is read yet."""
+    return X.select(rows) if isinstance(X, RowStore) else _safe_indexing(X, rows)
 
 
 def _of_labels(n_rows: int, name: str, labels: np.ndarray) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names
@@ -16,7 +15,7 @@ from unseen.estimators.base import ZeroShotClassifier, check_here, labels_of
 from unseen.evaluation.tuning.results import Outcome
 from unseen.evaluation.tuning.settings import with_parameters
 from unseen.metrics import mean_average_precision, per_class_accuracy
-from unseen.rows.store import RowStore
+from unseen.rows.store import chosen_rows
 from unseen.support.work import listening
 
 
@@ -45,7 +44,7 @@ class TrainingData(NamedTuple):
         """Each part by the numbers of its rows, with the lines of the seen classes alone."""
         X, labels, seen = self.X, self.labels, self.table.select(np.unique(self.labels))
         for a, b in rows:
-            yield Split(_chosen(X, a), labels[a], _chosen(X, b), labels[b], seen)
+            yield Split(chosen_rows(X, a), labels[a], chosen_rows(X, b), labels[b], seen)
 
 
 class Split(NamedTuple):
@@ -56,11 +55,6 @@ class Split(NamedTuple):
     X_test: Any
     y_test: np.ndarray
     table: ClassTable
-
-
-def _chosen(X: Any, rows: np.ndarray) -> Any:
-    """Some of the rows, of whatever kind these are; of a store none is read yet."""
-    return X.select(rows) if isinstance(X, RowStore) else _safe_indexing(X, rows)
 
 
 def score_settings(
