@@ -60,12 +60,16 @@ test-dist: dist
 		"$$(ls $$PWD/dist/*.whl)[test]"
 	cd build/dist && .venv/bin/python -m pytest -q -n 2 --dist loadscope $(ARGS)
 
-# A bill of materials of what `pip install unseen` with the extras for users brings, as CycloneDX.
+# A bill of materials of what `pip install unseen` with the extras for users brings, as CycloneDX. The
+# environment has no pip of its own, which users do not get from us, and the version of unseen itself
+# is written out, as the tool reads none that is computed.
 sbom: dist
-	rm -rf build/sbom && $(PYTHON) -m venv build/sbom
-	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check \
-		"$$(ls $$PWD/dist/*.whl)[report,data,serve]"
-	.venv/release/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library \
+	rm -rf build/sbom && $(PYTHON) -m venv --without-pip build/sbom
+	.venv/bin/python -m pip --python build/sbom/bin/python install --quiet --disable-pip-version-check \
+		"$$(ls $$PWD/dist/*.whl)[report,data,serve,stores,ann,dask,encode-onnx]"
+	version=$$(build/sbom/bin/python -c 'import unseen; print(unseen.__version__)') && \
+		sed "s/^dynamic = .*/version = \"$$version\"/" pyproject.toml > build/sbom/pyproject.toml
+	.venv/release/bin/cyclonedx-py environment --pyproject build/sbom/pyproject.toml --mc-type library \
 		--output-reproducible --of JSON -o dist/unseen.cdx.json build/sbom/bin/python
 	@echo "The bill of materials: dist/unseen.cdx.json"
 
