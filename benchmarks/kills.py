@@ -202,6 +202,7 @@ def main() -> int:
         commands = [c for c in all_commands(root, _warm) if chosen.only in c.name]
         shares = np.bincount(np.arange(chosen.kills) % len(commands), minlength=len(commands))
         for number, (command, share) in enumerate(zip(commands, shares, strict=True)):
+            print(f"{command.name}: {share} stops", file=sys.stderr, flush=True)
             tally = campaign(command, int(share), np.random.default_rng([chosen.seed, number]))
             rows.append([command.name, *(tally.counts[name] for name in columns)])
             faults += tally.faults
