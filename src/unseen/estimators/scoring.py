@@ -86,7 +86,7 @@ class Scoring(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return on_dask().predict(self, X, table, reject)
         for scores in self._score_blocks(X, table):
             best.append(scores.argmax(axis=1))
-            tied += n_tied(scores)
+            tied += n_tied(scores, best[-1])
             if reject is not None:
                 sure.append(probabilities(scores, self._temperature()).max(axis=1))
         names = table.names[np.concatenate(best)]

@@ -109,27 +109,31 @@ class Posterior:
         """F of rows with classes, N x n, by what `gallery_codes` made of the rows."""
         if codes.dtype not in classes.ready:
             classes.ready[codes.dtype] = self._factors(classes, codes.dtype)
-        pull, inverse, own, level = classes.ready[codes.dtype]
-        scores = codes @ pull
+        pull, inverse, level = classes.ready[codes.dtype]
+        # What a row has for all classes comes last; the product takes what a class has for all rows.
+        own, left = codes[:, -1:], codes.copy()
+        left[:, -1] = 1.0
+        scores = left @ pull
         if self.spread:
             scores += np.square(codes[:, :-2]) @ inverse
-        scores += own
         np.maximum(scores, 0.0, out=scores)
         self._log_density(scores)
-        scores += level
-        scores += codes[:, -1:]
+        if np.ptp(level) > 0:
+            scores += level
+            scores += own
+        else:
+            scores += own + level[0]
         return scores
 
     def _factors(self, classes: ClassTerms, dtype: np.dtype) -> tuple[np.ndarray, ...]:
-        """What rows are multiplied by and what is added, for the squared distances over ν."""
+        """What rows are multiplied by for the squared distances over ν, and what is added."""
         unit, inverse = self.tails or 1.0, 1.0 / classes.variance
-        # The columns of the gallery stay as they are: zeros for the last two are cheaper.
         pull = np.pad(-2.0 * classes.mean * inverse, ((0, 0), (0, 2)))
         if not self.spread:
             pull[:, -2] = 1.0
-        own = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse)
+        pull[:, -1] = np.einsum("ih,ih->i", classes.mean, classes.mean * inverse)
         level = classes.gain - 0.5 * np.log(classes.variance).sum(axis=1)
-        found = (pull.T / unit, inverse.T / unit, own / unit, level)
+        found = (pull.T / unit, inverse.T / unit, level)
         return tuple(np.ascontiguousarray(part, dtype) for part in found)
 
     def gallery_vectors(self, codes: np.ndarray) -> np.ndarray:
