@@ -74,6 +74,8 @@ def test_one_block_gives_the_same_bits_and_so_does_every_scheduler(model: Any, d
     np.testing.assert_array_equal(
         whole.similarities(rows), fitted(model, X, y, data).similarities(rows)
     )
+    if isinstance(model, GaussianMatch):
+        assert whole.temperature_ == fitted(model, X, da.from_array(y), data).temperature_ > 1
     dX = da.from_array(X, chunks=(23, -1))
     one = fitted(model, dX, y, data)
     with dask.config.set(scheduler="threads", num_workers=3):

@@ -17,6 +17,7 @@ from unseen.classes.checks import Group, as_names
 from unseen.errors import InputError
 from unseen.estimators.base import labels_of, numbered, training_rows
 from unseen.estimators.match_explanation import MatchExplanation, explain_match
+from unseen.estimators.match_temperature import learn_temperature
 from unseen.estimators.matching import as_sources
 from unseen.estimators.scaled import MeanPredictor
 from unseen.estimators.scoring import one_row
@@ -73,6 +74,8 @@ class GaussianMatch(MeanPredictor):
     Attributes
     ----------
     posterior_ : the `Posterior`.
+    temperature_ : T of `predict_proba`, by classes held out of the means (four at the least).
+        `partial_fit` learns it from its last batch that has half of the classes.
     table_weights_ : how much each description counts where classes have several side by side
         (`ClassTable.beside`): what predicts the mean of a seen class best from the others.
     moments_ : the `Moments` of all training rows. None of rows of more than 8,192
@@ -98,9 +101,11 @@ class GaussianMatch(MeanPredictor):
                 rows, scaling, basis = narrowed(X, self.scaling_)
                 moments = Moments.of(rows, labels, table.n_classes, scaling)
                 self._solve(moments, table, X.dtype, basis)
+                self._learn_temperature(X, labels, table)
                 return
             moments = Moments.of(X, labels, table.n_classes, self.scaling_)
             self._solve(moments, table, X.dtype)
+            self._learn_temperature(X, labels, table)
         self.moments_ = moments
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
@@ -140,7 +145,8 @@ class GaussianMatch(MeanPredictor):
         else:
             before = np.searchsorted(seen, self.seen_classes_)
             moments = self.moments_.with_classes(before, seen.size)
-        moments.add(X, numbered(self, X, labels, seen), self.scaling_)
+        labels = numbered(self, X, labels, seen)
+        moments.add(X, labels, self.scaling_)
         self._set_classes(table, seen)
         self._trained_on = None
         n_rows = int(moments.counts.sum())
@@ -148,13 +154,17 @@ class GaussianMatch(MeanPredictor):
         self.moments_ = moments
         if seen.size > 1:
             self._solve(moments, table.select(seen), X.dtype)
+            # `calibrate_seen` learns both; rows of few classes tell less than those before.
+            tells = "temperature_" not in vars(self) or 2 * found.size >= seen.size
+            if tells and "seen_penalty_" not in vars(self):
+                self._learn_temperature(X, labels, table.select(seen))
         return self
 
     def _solve(
         self, moments: Moments, table: ClassTable, dtype: Any, basis: np.ndarray | None = None
     ) -> None:
         found = find_directions(moments, self.shrinkage, dtype, basis)
-        settings = Settings(self.misfit, self.width, self.stretch, self.spread, self.tails)
+        settings = self._settings()
         S = table.vectors.astype(np.float64)
         scaler = self._part("class_scaler")
         if table.groups is None:
@@ -163,6 +173,15 @@ class GaussianMatch(MeanPredictor):
             self.class_scaling_ = self._grouped_scaling(S, table.groups, found, settings)
         self.posterior_ = fit_posterior(found, self.class_scaling_(S), settings)
         self._kept, self._last = {}, []
+
+    def _settings(self) -> Settings:
+        return Settings(self.misfit, self.width, self.stretch, self.spread, self.tails)
+
+    def _learn_temperature(self, X: Any, labels: np.ndarray, table: ClassTable) -> None:
+        S = self.class_scaling_(table.vectors.astype(np.float64))
+        found = learn_temperature(self, X, labels, S, self._settings())
+        if found is not None:
+            self.temperature_ = found
 
     def _grouped_scaling(
         self, S: np.ndarray, groups: tuple[Group, ...], found: Directions, settings: Settings
@@ -225,10 +244,7 @@ class GaussianMatch(MeanPredictor):
         return self._prepare(table).mean
 
     def _temperature(self) -> float:
-        """Scores are log-likelihood ratios, so they give probabilities without a calibration.
-
-        These are often too sure, as the model holds only nearly; a calibration learns how far.
-        """
+        """One where classes are too few to tell: scores are log-likelihood ratios."""
         return vars(self).get("temperature_", 1.0)
 
     def score_pairs(self, S: Any, X: Any) -> np.ndarray:
@@ -240,9 +256,11 @@ class GaussianMatch(MeanPredictor):
         return np.where(self.score_pairs(S, X) >= threshold, 1, -1)
 
     def pair_probabilities(self, S: Any, X: Any, prior: float = 0.5) -> np.ndarray:
-        """The probability of a match of every pair, N' x C'; `prior` is the share that match."""
+        """The probability of a match of every pair, N' x C': σ(F / T + logit(prior)), of which
+        `prior` is the share that match."""
         check_number(prior, "prior", 0, 1)
         scores = self.score_pairs(S, X)
+        scores /= scores.dtype.type(self._temperature())
         return expit(scores + scores.dtype.type(logit(prior)))
 
     def explain(self, x: Any, name: Any = None, top: int = 5) -> MatchExplanation:

@@ -101,8 +101,9 @@ class Scoring(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def predict_proba(self, X: Any, candidates: Any = None) -> np.ndarray:
         """The probability of each candidate, N x C', if it is one of them; columns as they are.
 
-        softmax(scores / T), where `calibrate_seen` learns the temperature T from classes held out
-        of training, so that of the rows it is sure of by 0.8 about 80 % are right.
+        softmax(scores / T), where `calibrate_seen`, and for `GaussianMatch` the fit, learns the
+        temperature T from classes held out, so that of the rows that it is sure of by 0.8 about
+        80 % are right.
         """
         scores: Any = self.similarities(X, candidates)
         if is_dask(X):

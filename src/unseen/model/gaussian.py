@@ -110,7 +110,7 @@ class Posterior:
         if codes.dtype not in classes.ready:
             classes.ready[codes.dtype] = self._factors(classes, codes.dtype)
         pull, inverse, level = classes.ready[codes.dtype]
-        # What a row has for all classes comes last; the product takes what a class has for all rows.
+        # The last column is what a row has for all classes; the product adds what classes have.
         own, left = codes[:, -1:], codes.copy()
         left[:, -1] = 1.0
         scores = left @ pull

@@ -78,15 +78,19 @@ def find_directions(
     Q = Q[:, keep][:, ::-1]
     projection = (solved @ (Q / sizes).astype(dtype)).astype(dtype)
     T = Q * sizes
-    variance = np.mean(T**2, axis=0)
-    noise = float(np.mean(1.0 / moments.counts))
     return Directions(
         projection if basis is None else basis @ projection,
         origin @ projection.astype(np.float64),
         T,
-        np.maximum(variance - noise, _LEAST_BETWEEN * variance),
+        between_of(T, moments.counts),
         moments.counts.copy(),
     )
+
+
+def between_of(T: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """β: the variance of the means T in each direction, without what few rows add to it."""
+    variance = np.mean(T**2, axis=0)
+    return np.maximum(variance - float(np.mean(1.0 / counts)), _LEAST_BETWEEN * variance)
 
 
 def fit_posterior(found: Directions, S: np.ndarray, settings: Settings) -> Posterior:
