@@ -81,6 +81,19 @@ def test_equals_the_model_formed_step_by_step(
     np.testing.assert_allclose(scores, expected, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_a_class_has_the_same_scores_alone_and_among_more_than_there_are_columns(
+    problem: Problem, spread: float
+) -> None:
+    model = problem.model(spread=spread)
+    together = model.similarities(problem.test, "all")
+    n_columns = model._gallery_codes(problem.test).shape[1]
+    assert 1 < n_columns < together.shape[1]
+    for number, name in enumerate(model.class_table_.names.tolist()):
+        alone = model.similarities(problem.test, [name])[:, 0]
+        np.testing.assert_allclose(together[:, number], alone, rtol=1e-10, atol=1e-10)
+
+
 def test_f_is_the_integral_of_the_general_model(problem: Problem) -> None:
     """∫ p_B(z_s | x_s) p_W(z_s, z_t) dz_s by Monte Carlo, and by quadrature in one direction."""
     model = problem.model(spread=1.0, tails=None, shrinkage=0.9)

@@ -110,10 +110,16 @@ class Posterior:
         if codes.dtype not in classes.ready:
             classes.ready[codes.dtype] = self._factors(classes, codes.dtype)
         pull, inverse, level = classes.ready[codes.dtype]
-        # The last column is what a row has for all classes; the product adds what classes have.
-        own, left = codes[:, -1:], codes.copy()
-        left[:, -1] = 1.0
-        scores = left @ pull
+        # The last column is what a row has for all classes. In its place the product may add what
+        # classes have, which for few classes takes longer than to add it to their scores.
+        own = codes[:, -1:]
+        if pull.shape[1] < codes.shape[1]:
+            scores = codes[:, :-1] @ pull[:-1]
+            scores += pull[-1]
+        else:
+            left = codes.copy()
+            left[:, -1] = 1.0
+            scores = left @ pull
         if self.spread:
             scores += np.square(codes[:, :-2]) @ inverse
         np.maximum(scores, 0.0, out=scores)
