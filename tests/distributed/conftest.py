@@ -1,4 +1,4 @@
-"""A cluster of two processes on this machine: one for the tests of a module, or one for each."""
+"""A cluster of processes on this machine: one for the tests of a module, or one for each."""
 
 from __future__ import annotations
 
@@ -24,19 +24,29 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture
 def mortal() -> Iterator[Any]:
-    """A client of workers that a test may kill: those of a cluster that has lost many come back
-    late, or not at all."""
+    """A client of workers of which a test may kill one."""
     with _cluster() as client:
         yield client
 
 
+@pytest.fixture
+def mortals() -> Iterator[Any]:
+    """A client of workers of which a test may kill two: Dask does not start one again that is
+    killed while it starts, so there must be more than are killed."""
+    with _cluster(3) as client:
+        yield client
+
+
 @contextmanager
-def _cluster() -> Iterator[Any]:
+def _cluster(n_workers: int = 2) -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
         )
     with cluster, distributed.Client(cluster) as client:
         yield client
