@@ -22,7 +22,7 @@ from tests.encoders.shapes import NAMES, UNSEEN, attributes, photos, picture
 from tests.encoders.test_pictures import mutated
 from unseen import ClassTable, read_dataset
 from unseen.datasets.embed import embed_folder
-from unseen.datasets.folder import missing_pictures
+from unseen.datasets.findings import missing_pictures
 from unseen.encoders.images import ImageEncoder
 from unseen.errors import InputError
 from unseen.support.work import listening

@@ -16,7 +16,7 @@ from tests.common.birds import make_folder, write_lines
 from tests.datasets.writers import write_xlsa17
 from unseen import InputError, read_dataset
 from unseen.datasets.feature_file import whole_numbers
-from unseen.datasets.folder import missing_pictures
+from unseen.datasets.findings import missing_pictures
 from unseen.datasets.row_files import as_strings
 from unseen.files import limits, reading
 from unseen.files.tables import read_table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_fits_survive(kind: Any, mortals: Any, data: Any, tmp_path: Path) -> Non
     np.testing.assert_array_equal(hit.similarities(test), calm.similarities(test))
 
 
-WORK: dict[str, Any] = {
+WORK: dict[str, Callable[..., Any]] = {
     "predict": lambda model, rows: model.predict(rows, "all").compute(),
     "similarities": lambda model, rows: model.similarities(rows, "all").compute(),
     "transform": lambda model, rows: model.transform(rows).compute(),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.errors import InputError, counted, listed
+from unseen.errors import InputError, counted, listed, nearest
 from unseen.support.text import checked_words
 from unseen.support.text import words as as_words
 
@@ -129,6 +129,38 @@ def repeated(names: np.ndarray) -> str:
     """The names that occur more than once, for a message."""
     unique, counts = np.unique(names, return_counts=True)
     return listed(unique[counts > 1].tolist())
+
+
+def told_missing(
+    missing: list[Any], found: np.ndarray, counts: np.ndarray, known: np.ndarray
+) -> str:
+    """What to say of labels that are not among the `known` names of a class table.
+
+    found, counts : all names among the labels, and how many rows have each.
+    """
+    first, example = missing[0], known[0].item()
+    if _kind(first) != _kind(example):
+        return (
+            f"labels and class names are of different kinds: label {first!r} is a "
+            f"{type(first).__name__}, the class table has names such as {example!r}; labels are "
+            "matched by name, so use one kind for both"
+        )
+    is_numbered = [str(name).isdecimal() for name in known]
+    if not any(is_numbered) and all(str(label).isdecimal() for label in found):
+        return (
+            f"labels are numbers such as {str(first)!r}, the class table has names such as "
+            f"{example!r}; labels are matched by name, so write names instead of numbers"
+        )
+    count = int(counts[found.tolist().index(first)])
+    rows = f"{count} rows and " if count > 1 else ""
+    more = f" ({len(missing)} names are missing)" if len(missing) > 1 else ""
+    hint = nearest(first, known.tolist())
+    return f"class {listed([first])} has {rows}no line in the class table{hint}{more}"
+
+
+def _kind(name: Any) -> type:
+    """Names of one kind can be the same: strings, truth values or numbers."""
+    return next((kind for kind in (str, bool) if isinstance(name, kind)), float)
 
 
 def as_numbers(name: Any, vector: Any) -> np.ndarray:

@@ -34,6 +34,14 @@ class Given(NamedTuple):
     texts: dict[str, np.ndarray]
 
 
+class SaysNothingError(InputError):
+    """A text in which an encoder finds nothing; `why` follows the name of the text."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"{text} {why}")
+        self.why = why
+
+
 class Made(NamedTuple):
     """The parts of a class table."""
 
@@ -196,7 +204,7 @@ def encoded(
         text = f"the text of class {nothing[0]!r} in column {column!r}"
         if len(nothing) > 1:
             text = f"the text of each of the classes {listed(nothing)} in column {column!r}"
-        raise InputError(f"{text} {encoding.why_nothing()}")
+        raise SaysNothingError(text, encoding.why_nothing())
     return vectors
 
 

@@ -302,28 +302,7 @@ class ClassTable:
         """An error unless every label has a line; `counts` are the rows of each."""
         missing = [name for name in found.tolist() if name not in self]
         if missing:
-            raise InputError(self._missing(missing, found, counts))
-
-    def _missing(self, missing: list[Any], found: np.ndarray, counts: np.ndarray) -> str:
-        first = missing[0]
-        if _kind(first) != _kind(self.names[0].item()):
-            return (
-                f"labels and class names are of different kinds: label {first!r} is a "
-                f"{type(first).__name__}, the class table has names such as "
-                f"{self.names[0].item()!r}; labels are matched by name, so use one kind for both"
-            )
-        is_numbered = [str(name).isdecimal() for name in self.names]
-        if not any(is_numbered) and all(str(label).isdecimal() for label in found):
-            return (
-                f"labels are numbers such as {str(first)!r}, the class table has names such as "
-                f"{self.names[0].item()!r}; labels are matched by name, so write names instead of "
-                "numbers"
-            )
-        count = int(counts[found.tolist().index(first)])
-        rows = f"{count} rows and " if count > 1 else ""
-        more = f" ({len(missing)} names are missing)" if len(missing) > 1 else ""
-        hint = nearest(first, self.names.tolist())
-        return f"class {listed([first])} has {rows}no line in the class table{hint}{more}"
+            raise InputError(checks.told_missing(missing, found, counts, self.names))
 
     def doubts(self, seen: Any) -> Iterator[str]:
         """Why classes cannot be told apart, or nothing be learned of them from the seen ones."""
@@ -439,11 +418,6 @@ class ClassTable:
             f"ClassTable({self.n_classes} classes x {self.n_attributes} attributes: "
             f"{listed(self.names.tolist(), 3)})"
         )
-
-
-def _kind(name: Any) -> type:
-    """Names of one kind can be the same: strings, truth values or numbers."""
-    return next((kind for kind in (str, bool) if isinstance(name, kind)), float)
 
 
 # -- labels of many rows, looked at in stretches: a sorted copy of all would take as much again --

@@ -14,7 +14,7 @@ from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.cli.paths import as_argument, check_pages_out, table_options
 from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
-from unseen.datasets.folder import Findings, missing_pictures
+from unseen.datasets.findings import Findings, missing_pictures
 from unseen.errors import InputError
 from unseen.estimators import METHODS, ZeroShotClassifier, method
 from unseen.evaluation.tuning.settings import described as tried

@@ -26,7 +26,7 @@ from unseen.apps.report.results import results_table
 from unseen.datasets import CATALOGUE, ZeroShotDataset
 from unseen.datasets.catalogue import entries, has_features
 from unseen.datasets.encoder_file import check_encoder
-from unseen.datasets.folder import missing_pictures
+from unseen.datasets.findings import missing_pictures
 from unseen.distributed.cluster import on_cluster
 from unseen.errors import InputError, listed, require
 from unseen.estimators import DEFAULT_METHOD, available, method

@@ -16,7 +16,7 @@ from unseen.apps.report.provenance import made_with, provenance
 from unseen.apps.report.publish import Shown, has_pictures, publish, write_page
 from unseen.apps.report.results import class_table, results_table
 from unseen.datasets import ZeroShotDataset
-from unseen.datasets.folder import missing_pictures
+from unseen.datasets.findings import missing_pictures
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.files import reading

@@ -5,7 +5,6 @@ Nothing is fetched: what is not on this machine is not used, and a sentence says
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from unseen.apps.serve.settings import Limits
 from unseen.classes import ClassTable
+from unseen.classes.recipe import SaysNothingError
 from unseen.datasets import class_words
 from unseen.datasets.class_words import ClassWords
 from unseen.datasets.encoder_file import encoders_of, image_encoder
@@ -27,7 +27,6 @@ from unseen.estimators import ZeroShotClassifier
 # The name of a class that is known by a description alone.
 DESCRIBED = "described"
 NO_PICTURES = "the model was not trained on a folder of 'unseen embed', so it names no encoder"
-_OF_A_CLASS = re.compile(rf"^the text of class {DESCRIBED!r} in column (['\"]).*?\1")
 _NUMBERS = "its classes are described by numbers, so give 'vector' or 'attributes'"
 _BOTH = "its classes are described by more than one text, so give 'vector' or 'attributes'"
 
@@ -99,8 +98,8 @@ def sentences_of(model: ZeroShotClassifier) -> tuple[Callable[[str], ClassTable]
     def encode(said: str) -> ClassTable:
         try:
             return table.encode({DESCRIBED: said})
-        except InputError as error:  # who asked knows of no class and no column
-            raise InputError(_OF_A_CLASS.sub("the sentence", str(error))) from None
+        except SaysNothingError as error:  # who asked knows of no class and no column
+            raise InputError(f"the sentence {error.why}") from None
 
     return encode, ""
 

@@ -17,7 +17,7 @@ from unseen.apps.serve.served import Current, GalleryData, Served
 from unseen.apps.serve.settings import Settings
 from unseen.datasets import ZeroShotDataset, data_folder, open_dataset
 from unseen.datasets.encoder_file import check_encoder
-from unseen.datasets.folder import missing_pictures
+from unseen.datasets.findings import missing_pictures
 from unseen.encoders.pictures import quiet
 from unseen.errors import InputError
 from unseen.estimators import load
