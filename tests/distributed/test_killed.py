@@ -90,10 +90,11 @@ WORK: dict[str, Callable[..., Any]] = {
 def test_prediction_and_retrieval_survive(
     what: str, mortals: Any, data: Any, tmp_path: Path
 ) -> None:
-    model: Any = GaussianMatch().fit(*data.training_set(), data.classes)
+    X, y = data.training_set()
+    model = GaussianMatch().fit(X, y, data.classes)
     folder = tmp_path / "kills"
     folder.mkdir()
-    rows = blocks_of(data.training_set()[0], folder, tmp_path / "rows")
+    rows = blocks_of(X, folder, tmp_path / "rows")
     calm = WORK[what](model, rows)
     condemn(folder, 2, 6)
     np.testing.assert_array_equal(WORK[what](model, rows), calm)
