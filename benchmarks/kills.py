@@ -32,7 +32,7 @@ os.environ["NUMBA_NUM_THREADS"] = "1"
 import numpy as np
 
 from benchmarks.kills_commands import Command, all_commands
-from unseen.apps.cli import main as unseen_main
+from unseen.__main__ import main as unseen_main
 from unseen.apps.cli.output import show
 
 _SIGNALS = (signal.SIGKILL,) * 4 + (signal.SIGTERM, signal.SIGINT)

@@ -110,8 +110,21 @@ def test_an_interrupt_has_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> 
     assert run_unseen("tune", "digits") == Outcome(130, "", "Stopped.\n")
 
 
-def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+# What a destructor raises is dropped in the same way as by compiled code.
+DROPPED = """
+import time
+class Deaf:
+    def __del__(self): raise KeyboardInterrupt
+del [Deaf()][0]
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("loading", ["raise KeyboardInterrupt", DROPPED], ids=["told", "dropped"])
+def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(
+    loading: str, tmp_path: Path
+) -> None:
+    (tmp_path / "typer.py").write_text(loading)
     places = os.pathsep.join([str(tmp_path), str(Path(unseen.__file__).parents[1])])
     found = subprocess.run(
         [sys.executable, "-m", "unseen", "check", "digits"],
