@@ -251,6 +251,8 @@ def test_a_damaged_zarr_folder_is_one_sentence(tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [
         {"chunks": [1 << 40, 2]},
         {"shape": [4, 1 << 40]},
+        {"shape": [1 << 40, 2]},  # chunks that are not there are zeros to Zarr
+        {"shape": [10**30, 2]},
         {"dtype": "<f9"},
         {"shape": [-4, 2]},
         {"shape": "abc"},
@@ -259,6 +261,12 @@ def test_a_damaged_zarr_folder_is_one_sentence(tmp_path: Path) -> None:
     for k, facts in enumerate(wrong):
         with pytest.raises(InputError, match=r"\.zarr"):
             open_rows(zarr_v2(tmp_path / f"{k}.zarr", **facts))[:]
+    folder = zarr_v2(tmp_path / "labels.zarr")
+    shutil.copytree(folder / "features", folder / "labels")
+    facts = (folder / "labels" / ".zarray").read_text().replace("[4, 2]", f"[{1 << 40}, 2]", 1)
+    (folder / "labels" / ".zarray").write_text(facts)
+    with pytest.raises(InputError, match="the whole unpacks"):
+        open_rows(folder)
     folder = zarr_v2(tmp_path / "cut.zarr")
     (folder / "features" / ".zarray").write_text('{"zarr_format": 2, "sha')
     with pytest.raises(InputError, match="is not a JSON file, or it is truncated"):

@@ -25,7 +25,7 @@ from unseen.datasets.row_files import (
 from unseen.errors import InputError, listed, require
 from unseen.files import reading
 from unseen.files.tables import LABEL_COLUMNS
-from unseen.files.zarr_store import check_chunks, check_zarr
+from unseen.files.zarr_store import check_shape, check_zarr
 from unseen.rows.parts import (
     ArrayPart,
     NpyPart,
@@ -224,9 +224,9 @@ def _zarr(path: Path) -> tuple[Part, Any]:
         features, labels = reading.first(found, _ARRAYS), reading.first(found, _LABELS)
         if features is None:
             raise InputError(f"{path} has no array {listed(_ARRAYS)}")
-        check_chunks(features, path, size)
+        check_shape(features, path, size)
         if labels is not None:
-            check_chunks(labels, path, size)
+            check_shape(labels, path, size)
             labels = np.asarray(labels[:])
     return ZarrPart(features, str(path)), labels
 

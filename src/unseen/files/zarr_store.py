@@ -45,13 +45,16 @@ def check_zarr(path: Path, names: tuple[str, ...]) -> int:
     return size
 
 
-def check_chunks(array: Any, path: Path, size: int) -> None:
-    """An error if what must be unpacked at once is far more than so many bytes can hold."""
-    if min((*array.shape, *array.chunks), default=0) < 0:
-        raise InputError(f"{path}: an array cannot have the shape {array.shape}")
-    item = np.dtype(array.dtype).itemsize
-    check_unpacked(f"{path}: a chunk", math.prod(array.chunks) * item, size)
-    check_unpacked(f"{path}: a row", math.prod(array.shape[1:]) * item, size)
+def check_shape(array: Any, path: Path, size: int) -> None:
+    """An error if an array is far larger than so many bytes can hold: chunks that are not there
+    are zeros to Zarr, so rows without end cost a stranger nothing."""
+    shape, chunks = array.shape, array.chunks
+    if min((*shape, *chunks), default=0) < 0:
+        raise InputError(f"{path}: an array cannot have the shape {shape}")
+    parts = {"a chunk": chunks, "a row": shape[1:], "the whole": shape}
+    for part, lengths in parts.items():
+        unpacked = math.prod(lengths) * np.dtype(array.dtype).itemsize
+        check_unpacked(f"{path}: {part}", unpacked, size)
 
 
 def _sizes(folder: Path) -> Iterator[int]:
