@@ -278,6 +278,13 @@ def test_a_damaged_zarr_folder_is_one_sentence(tmp_path: Path) -> None:
         open_rows(folder)
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "dia", "bsr"])
+def test_sparse_files_of_every_kind(tmp_path: Path, X: np.ndarray, kind: str):
+    X[X < 0.5] = 0
+    scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_array(X).asformat(kind))
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.npz")[:], X)
+
+
 def test_sparse_rows(tmp_path: Path, X: np.ndarray):
     X[X < 0.5] = 0
     scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_array(X))

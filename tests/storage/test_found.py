@@ -56,6 +56,39 @@ def test_a_part_in_the_place_of_names_is_told_in_one_line(model: ESZSL, tmp_path
         loads(forged(found))
 
 
+# -- little that unpacks to much ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cells", "letters"])
+def test_equal_cells_of_parquet_do_not_swell(name: str, tmp_path: Path) -> None:
+    """Half a megabyte took 20 GB."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n, word = (3000, "a" * 100_000) if name == "letters" else (10_000_000, "a")
+    words = pa.DictionaryArray.from_arrays(np.zeros(n, np.int32), pa.array([word]))
+    path = tmp_path / "x.parquet"
+    columns = {"label": words, "f": pa.array(np.zeros(n, np.float32))}
+    parquet.write_table(pa.table(columns), path, row_group_size=n)
+    for read in (open_rows, ClassTable.read):
+        with pytest.raises(InputError, match=r"unpacks [\d,]+ bytes to [\d,]+, which no data do"):
+            read(path)
+
+
+@pytest.mark.parametrize("kind", ["coo", "csc", "dia"])
+def test_a_sparse_matrix_of_endless_rows_is_refused(kind: str, tmp_path: Path) -> None:
+    """As rows it would have a number for each."""
+    matrix = scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(10**12, 4))
+    scipy.sparse.save_npz(tmp_path / "x.npz", matrix.asformat(kind))
+    with pytest.raises(InputError, match="where each of 1,000,000,000,000 rows begins unpacks"):
+        open_rows(tmp_path / "x.npz")
+
+
+def test_a_sparse_matrix_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
+    matrix = scipy.sparse.csr_array(np.ones((2000, 10_000), np.float32))
+    scipy.sparse.save_npz(tmp_path / "x.npz", matrix)
+    with pytest.raises(InputError, match="array 'data' unpacks"):
+        open_rows(tmp_path / "x.npz")
+
+
 # -- rows that are read block by block -------------------------------------------------------------
 
 

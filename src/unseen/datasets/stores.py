@@ -224,7 +224,7 @@ def _zarr(path: Path) -> tuple[Part, Any]:
         features, labels = reading.first(found, _ARRAYS), reading.first(found, _LABELS)
         if features is None:
             raise InputError(f"{path} has no array {listed(_ARRAYS)}")
-        check_shape(features, path, size)
+        check_shape(features, path, size, in_blocks=True)
         if labels is not None:
             check_shape(labels, path, size)
             labels = np.asarray(labels[:])

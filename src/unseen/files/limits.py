@@ -29,9 +29,9 @@ def is_below(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bo
         return False
 
 
-def check_unpacked(what: str, size: int, packed: int) -> None:
+def check_unpacked(what: str, size: int, packed: int, most_times: int = _MOST_TIMES) -> None:
     """An error if something packed would grow far more than data do."""
-    if size > max(_HARMLESS, _MOST_TIMES * packed):
+    if size > max(_HARMLESS, most_times * packed):
         raise InputError(
             f"{what} unpacks {packed:,} bytes to {size:,}, which no data do; if you trust it, "
             "save it again unpacked"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,20 @@ def read_npz(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, np
         raise InputError(f"{path} is named .npz but holds one array; rename it to .npy")
     # numpy does not close a broken file that it has opened itself.
     with whole(path, ".npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        for member in archive.zip.infolist():
-            if (name := member.filename.removesuffix(".npy")) in names:
-                packed = min(member.compress_size, path.stat().st_size)
-                check_unpacked(f"{path}: array {name!r}", member.file_size, packed)
+        check_members(path, archive.zip, names)
         arrays = {name: archive[name] for name in archive.files if name in names}
     odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if odd:
         raise InputError(f"{path} is a zip file that holds more than arrays: {listed(odd)}")
     return arrays
+
+
+def check_members(path: Path, archive: zipfile.ZipFile, names: Collection[str]) -> None:
+    """An error if one of these arrays of a .npz file would grow far more than data do."""
+    for member in archive.infolist():
+        if (name := member.filename.removesuffix(".npy")) in names:
+            packed = min(member.compress_size, path.stat().st_size)
+            check_unpacked(f"{path}: array {name!r}", member.file_size, packed)
 
 
 def _is_npy(path: Path) -> bool:

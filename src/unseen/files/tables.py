@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import InputError, counted, require
+from unseen.files.parquet import check_cells, check_text
 from unseen.files.reading import checked_path, not_utf8, whole
 from unseen.support.text import words as as_array
 
@@ -218,6 +219,8 @@ def _parquet_frame(path: Path) -> Any:
     pandas = require("pandas", "data", f"reading {path.name}")
     require("pyarrow", "data", f"reading {path.name}")
     with whole(path, ".parquet"):
+        check_cells(path)
+        check_text(path)
         frame = pandas.read_parquet(path)
     if frame.index.name is not None or _holds_words(frame.index):
         frame = frame.reset_index()

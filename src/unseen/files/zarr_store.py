@@ -24,6 +24,9 @@ _HARMLESS |= {"blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd"}
 _HARMLESS |= {"astype", "bitround", "delta", "fixedscaleoffset", "packbits", "quantize", "shuffle"}
 _HARMLESS |= {"adler32", "crc32", "fletcher32", "jenkins_lookup3"}
 
+# How many times the bytes of the folder an array may have.
+_TIMES_WHOLE, _TIMES_IN_BLOCKS = 100, 10_000
+
 
 def check_zarr(path: Path, names: tuple[str, ...]) -> int:
     """An error unless the arrays `names` of a folder, or the folder itself as an array, consist of
@@ -45,16 +48,17 @@ def check_zarr(path: Path, names: tuple[str, ...]) -> int:
     return size
 
 
-def check_shape(array: Any, path: Path, size: int) -> None:
+def check_shape(array: Any, path: Path, size: int, in_blocks: bool = False) -> None:
     """An error if an array is far larger than so many bytes can hold: chunks that are not there
-    are zeros to Zarr, so rows without end cost a stranger nothing."""
-    shape, chunks = array.shape, array.chunks
+    are zeros to Zarr, so rows without end cost a stranger nothing. What is read `in_blocks` may
+    well be zero for the most part."""
+    shape, chunks, item = array.shape, array.chunks, np.dtype(array.dtype).itemsize
     if min((*shape, *chunks), default=0) < 0:
         raise InputError(f"{path}: an array cannot have the shape {shape}")
-    parts = {"a chunk": chunks, "a row": shape[1:], "the whole": shape}
-    for part, lengths in parts.items():
-        unpacked = math.prod(lengths) * np.dtype(array.dtype).itemsize
-        check_unpacked(f"{path}: {part}", unpacked, size)
+    check_unpacked(f"{path}: a chunk", math.prod(chunks) * item, size)
+    check_unpacked(f"{path}: a row", math.prod(shape[1:]) * item, size)
+    times = _TIMES_IN_BLOCKS if in_blocks else _TIMES_WHOLE
+    check_unpacked(f"{path}: the whole", math.prod(shape) * item, size, times)
 
 
 def _sizes(folder: Path) -> Iterator[int]:

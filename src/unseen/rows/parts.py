@@ -7,6 +7,7 @@ more than what was asked for.
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -19,6 +20,7 @@ import scipy.sparse
 from unseen.errors import InputError, listed, require
 from unseen.files import reading
 from unseen.files.limits import check_unpacked
+from unseen.files.parquet import check_cells, check_text
 
 
 class Part:
@@ -141,6 +143,7 @@ class ParquetPart(Part):
         self.name = str(path)
         # Arrow has types that numpy has none for, and text that is none.
         with reading.whole(path, ".parquet"):
+            check_cells(path, by_groups=True)
             self._open(path, column, others)
 
     def _open(self, path: Path, column: str | None, others: tuple[str, ...]) -> None:
@@ -220,6 +223,7 @@ class ParquetPart(Part):
     def words(self, name: str) -> np.ndarray:
         """A column of text or numbers beside the features, whole."""
         with reading.whole(Path(self.name), ".parquet"):
+            check_text(Path(self.name))
             table = self._parquet.read_table(self.name, columns=[self.text[name]])
             _check_filled(self.name, self.text[name], table.column(0), 0)
             return np.array(table.column(0).to_pylist())
@@ -259,23 +263,30 @@ class ZarrPart(Part):
             raise InputError(f"{folder} does not exist any more: it was removed or moved")
 
 
+# What `scipy.sparse.save_npz` writes of a matrix of any kind.
+_OF_SPARSE = {"data", "format", "shape"}
+
+
 def is_sparse_file(path: str | os.PathLike[str]) -> bool:
     """Whether a .npz file is a sparse matrix of `scipy.sparse.save_npz`."""
-    return Path(path).suffix == ".npz" and {"indptr", "indices", "data"} <= reading.known_arrays(
-        Path(path)
-    )
+    return Path(path).suffix == ".npz" and reading.known_arrays(Path(path)) >= _OF_SPARSE
 
 
 def read_sparse(path: Path) -> SparsePart:
     """A sparse matrix that `scipy.sparse.save_npz` wrote; only its stored cells are in memory."""
-    with reading.whole(reading.checked_path(path), ".npz"):
+    size = reading.checked_path(path).stat().st_size
+    with reading.whole(path, ".npz"):
+        with zipfile.ZipFile(path) as archive:
+            names = {member.removesuffix(".npy") for member in archive.namelist()}
+            reading.check_members(path, archive, names)
         matrix: Any = scipy.sparse.load_npz(path)
         # scipy trusts the places of cells, and would write beyond its arrays.
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
-    width = int(matrix.shape[-1]) * matrix.dtype.itemsize
-    check_unpacked(f"{path}: a row of {matrix.shape[-1]:,} columns", width, path.stat().st_size)
-    return SparsePart(matrix, str(path))
+        n_rows, n_columns = _table_shape(matrix.shape, str(path))
+        check_unpacked(f"{path}: a row of {n_columns:,} columns", n_columns * 8, size)
+        check_unpacked(f"{path}: where each of {n_rows:,} rows begins", n_rows * 8, size)
+        return SparsePart(matrix, str(path))
 
 
 def _check_size(path: str, size: int, known: int) -> None:
