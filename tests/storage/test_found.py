@@ -85,7 +85,7 @@ def test_a_sparse_matrix_of_endless_rows_is_refused(kind: str, tmp_path: Path) -
 def test_a_sparse_matrix_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
     scipy.sparse.save_npz(tmp_path / "x.npz", scipy.sparse.csr_array(np.ones((1, 1))))
     with np.load(tmp_path / "x.npz") as whole:
-        arrays = dict(whole) | {"data": np.zeros(9_000_000)}
+        arrays: dict[str, Any] = dict(whole) | {"data": np.zeros(9_000_000)}
     np.savez_compressed(tmp_path / "x.npz", **arrays)
     with pytest.raises(InputError, match="array 'data' unpacks"):
         open_rows(tmp_path / "x.npz")

@@ -31,10 +31,11 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.datasets.stores import open_features, store_in
+from unseen.datasets.stores import open_features, rows_beside, store_in
 from unseen.errors import InputError, listed, naming, nearest
 from unseen.files import reading
 from unseen.files.tables import TABLE_SUFFIXES, is_unique
+from unseen.rows.store import RowStore
 from unseen.support.text import words
 
 CLASS_SUFFIXES = (".npz", ".mat", *TABLE_SUFFIXES)
@@ -245,11 +246,14 @@ class _Own:
 
     def labels(self) -> dict[str, Any]:
         path = part(self.path, "labels", LABEL_SUFFIXES, required=False)
-        X, y = self.parts.get("X"), self.parts.get("y")
+        X: Any = self.parts.get("X")
+        y = self.parts.get("y")
         tables = [f"features{s}" for s in FEATURE_SUFFIXES if s != ".npy"]
         if path is not None:
             if y is not None:
                 self.findings.odd.append(f"{path.name} overrides the labels in the features file")
+            if isinstance(X, RowStore) and path.suffix in TABLE_SUFFIXES:
+                self.rows = rows_beside(X)
             y, self.labels_by, odd = read_labels(self.sources.use_path(path), self.rows)
             self.findings.odd += odd
         # Labels inside a features file that could not be read are not missing.

@@ -22,7 +22,7 @@ from unseen.support.text import checked_words, words
 
 FEATURE_SUFFIXES = (".npy", ".npz", ".mat", *TABLE_SUFFIXES)
 LABEL_SUFFIXES = (".txt", ".npy", *TABLE_SUFFIXES)
-_IMAGE_COLUMNS = ("image", "image_path")
+IMAGE_COLUMNS = ("image", "image_path")
 # Columns that name or number the rows: labels are matched by them, and they are no features.
 ROW_NUMBER_COLUMNS = ("id", "index", "row")
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
@@ -154,11 +154,11 @@ def _read_file(path: Path, names: tuple[str, ...] | None) -> Rows:
         return Rows(reading.read_npy(path))
     if path.suffix in TABLE_SUFFIXES:
         trained_on = {name.casefold() for name in names or ()}
-        known = LABEL_COLUMNS + _IMAGE_COLUMNS
+        known = LABEL_COLUMNS + IMAGE_COLUMNS
         # Row numbers are read as text: floating point would not keep all of their digits.
         table = read_table(path, (*known, *(n for n in ROW_NUMBER_COLUMNS if n not in trained_on)))
         labels = reading.first(table.text, LABEL_COLUMNS)
-        images = reading.first(table.text, _IMAGE_COLUMNS)
+        images = reading.first(table.text, IMAGE_COLUMNS)
         beside = {c: cells for c, cells in table.text.items() if c not in known}
         return Rows(table.numbers, labels, images, table.columns, beside)
     X, labels, images = read_arrays(path)
@@ -191,7 +191,10 @@ def read_labels(path: Path, rows: Rows) -> Labels:
     if path.suffix == ".txt":
         return Labels(words(reading.read_lines(path), str(path)))
     if path.suffix == ".npy":
-        return Labels(as_strings(reading.read_npy(path)))
+        array = reading.read_npy(path)
+        if array.size not in array.shape:
+            raise InputError(f"{path}: labels must be a flat list, not of the shape {array.shape}")
+        return Labels(as_strings(array))
     table = read_table(path, text=None).text
     label = _label_column(table, path)
     labels = table.pop(label)
@@ -219,7 +222,7 @@ def read_labels(path: Path, rows: Rows) -> Labels:
 
 def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
     known = [c for c in LABEL_COLUMNS if c in table]
-    others = [c for c in table if c not in ("", *_IMAGE_COLUMNS, *ROW_NUMBER_COLUMNS)]
+    others = [c for c in table if c not in ("", *IMAGE_COLUMNS, *ROW_NUMBER_COLUMNS)]
     found = known[:1] or (list(table) if len(table) == 1 else others)
     if len(found) != 1:
         hint = "call the one with the class of each row 'label'"
@@ -230,7 +233,7 @@ def _label_column(table: Mapping[str, np.ndarray], path: Path) -> str:
 def _keys(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns that name or number rows, under one name each."""
     folded = {c.casefold(): cells for c, cells in columns.items()}
-    keys = {"image": reading.first(folded, _IMAGE_COLUMNS)}
+    keys = {"image": reading.first(folded, IMAGE_COLUMNS)}
     keys |= {c: folded.get(c) for c in ROW_NUMBER_COLUMNS}
     return {c: cells for c, cells in keys.items() if cells is not None}
 

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.datasets.row_files import (
     FEATURE_SUFFIXES,
+    IMAGE_COLUMNS,
     LABEL_SUFFIXES,
     ROW_NUMBER_COLUMNS,
     Rows,
@@ -22,9 +24,9 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.errors import InputError, listed, require
+from unseen.errors import InputError, listed, require, warn_user
 from unseen.files import reading
-from unseen.files.tables import LABEL_COLUMNS
+from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES
 from unseen.files.zarr_store import check_shape, check_zarr
 from unseen.rows.parts import (
     ArrayPart,
@@ -41,7 +43,7 @@ from unseen.rows.store import RowStore
 _SHARDS = (".npy", ".parquet", ".npz")
 _ZARR_MARKS = ("zarr.json", ".zarray", ".zgroup")
 _ARRAYS, _LABELS = ("features", "X"), ("labels", "y")
-_BESIDE = (*LABEL_COLUMNS, *ROW_NUMBER_COLUMNS, "image", "image_path")
+_BESIDE = (*LABEL_COLUMNS, *ROW_NUMBER_COLUMNS, *IMAGE_COLUMNS)
 
 
 def open_rows(source: Any, labels: Any = None, column: str | None = None) -> RowStore:
@@ -58,11 +60,12 @@ def open_rows(source: Any, labels: Any = None, column: str | None = None) -> Row
     column : which column of lists of a .parquet file, where it has several.
     """
     if isinstance(source, RowStore):
-        return source if labels is None else source.with_labels(_given_labels(labels))
+        return source if labels is None else _with_labels(source, labels)
     if scipy.sparse.issparse(source):
-        return RowStore([SparsePart(source)], _given_labels(labels))
+        return _with_labels(RowStore([SparsePart(source)]), labels)
     if isinstance(source, np.ndarray):
-        return RowStore([ArrayPart(source)], _given_labels(labels))
+        check_unmasked(source, "the array")
+        return _with_labels(RowStore([ArrayPart(source)]), labels)
     if isinstance(source, (str, os.PathLike)):
         files, folders = _files(os.fspath(source))
     else:
@@ -84,13 +87,17 @@ def _store(
     found = [_opened(path, column) for path in files]
     store = RowStore([each for each, _ in found])
     inside = [names for _, names in found]
-    known: Any = _given_labels(labels)
-    if known is None and all(names is not None for names in inside):
+    if labels is not None:
+        return _with_labels(store, labels)
+    known: Any = None
+    if all(names is not None for names in inside):
         known = np.concatenate([as_strings(names) for names in inside])
     if known is None and folders:
         beside = [part(folder, "labels", LABEL_SUFFIXES, required=False) for folder in folders]
-        names: list[Any] = [_given_labels(path) for path in beside]
-        known = None if any(own is None for own in names) else np.concatenate(names)
+        if len(beside) == 1 and beside[0] is not None:
+            known = _labels_in(beside[0], store)
+        elif all(path is not None for path in beside):
+            known = np.concatenate([_labels_in(path) for path in beside])
     return store if known is None else store.with_labels(known)
 
 
@@ -202,7 +209,8 @@ def _opened(path: Path, column: str | None) -> tuple[Part, Any]:
         kinds = ", ".join((*FEATURE_SUFFIXES, ".zarr"))
         raise InputError(f"{path}: rows must be in a file of kind {kinds}")
     rows = read_feature_rows(path)
-    made = ArrayPart(rows.X, str(path))
+    images = {} if rows.image_paths is None else {"image": rows.image_paths}
+    made = ArrayPart(rows.X, str(path), {**rows.beside, **images})
     made.columns = rows.columns
     return made, rows.labels
 
@@ -238,10 +246,32 @@ def _has_lists(path: Path) -> bool:
     return any("list<" in str(field.type) for field in schema)
 
 
-def _given_labels(labels: Any) -> np.ndarray | None:
+def _with_labels(store: RowStore, labels: Any) -> RowStore:
+    """A store with labels that were given, or with those of a file that was named."""
     if labels is None:
-        return None
+        return store
     if isinstance(labels, (str, os.PathLike)):
-        return read_labels(Path(labels), Rows(np.empty((0, 0)))).names
-    found = np.asarray(labels)
-    return found if found.dtype.kind in "biuf" else as_strings(found)
+        return store.with_labels(_labels_in(Path(labels), store))
+    numbers = None if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
+    if numbers is not None and numbers.ndim == 1 and numbers.dtype.kind in "biu":
+        return store.with_labels(numbers)
+    return store.with_labels(as_names(labels, "labels"))
+
+
+def _labels_in(path: Path, store: RowStore | None = None) -> np.ndarray:
+    """The labels in a file, matched with the rows as for a user's folder."""
+    rows = Rows(np.empty((0, 0)))
+    if store is not None and path.suffix in TABLE_SUFFIXES:
+        rows = rows_beside(store)
+    found = read_labels(path, rows)
+    for odd in found.odd:
+        warn_user(odd)
+    return found.names
+
+
+def rows_beside(store: RowStore) -> Rows:
+    """What `read_labels` needs to know of rows: the columns that name or number them."""
+    beside = {name: as_strings(cells) for name, cells in store.beside().items()}
+    images = reading.first(beside, IMAGE_COLUMNS)
+    keys = {name: cells for name, cells in beside.items() if name not in IMAGE_COLUMNS}
+    return Rows(np.empty((0, 0)), store.labels, images, store.columns, keys)

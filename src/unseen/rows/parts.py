@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from unseen.errors import InputError, listed, require
 from unseen.files import reading
 from unseen.files.limits import check_unpacked
 from unseen.files.parquet import check_cells, check_text
+from unseen.files.tables import LABEL_COLUMNS
 
 
 class Part:
@@ -35,6 +36,10 @@ class Part:
     dtype: np.dtype
     columns: tuple[str, ...] | None = None
     is_slow = False
+
+    def beside(self) -> dict[str, np.ndarray]:
+        """The columns of the file that name or number its rows, read anew."""
+        return {}
 
     def fill(self, out: np.ndarray, start: int) -> None:
         """Put the rows from `start` on into `out`, as many as it has."""
@@ -51,9 +56,14 @@ class Part:
 class ArrayPart(Part):
     """Rows of an array in memory, or of a memory map."""
 
-    def __init__(self, array: np.ndarray, name: str = "the array") -> None:
+    def __init__(
+        self, array: np.ndarray, name: str = "the array", beside: Mapping[str, Any] | None = None
+    ) -> None:
         self.array, self.name, self.dtype = array, name, array.dtype
-        self.shape = _table_shape(array.shape, name)
+        self.shape, self._beside = _table_shape(array.shape, name), dict(beside or {})
+
+    def beside(self) -> dict[str, np.ndarray]:
+        return self._beside
 
     def fill(self, out: np.ndarray, start: int) -> None:
         out[:] = self.array[start : start + len(out)]
@@ -219,6 +229,9 @@ class ParquetPart(Part):
         if width != getattr(self, "shape", (0, width))[1]:  # of an earlier group of rows
             raise InputError(f"{self.name}: the lists of column {self._list!r} differ in length")
         return flat.reshape(len(column), width)
+
+    def beside(self) -> dict[str, np.ndarray]:
+        return {name: self.words(name) for name in self.text if name not in LABEL_COLUMNS}
 
     def words(self, name: str) -> np.ndarray:
         """A column of text or numbers beside the features, whole."""

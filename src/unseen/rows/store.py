@@ -122,6 +122,14 @@ class RowStore:
         """Stretches of the store with their rows, a few MB each."""
         return ((rows, self[rows]) for rows in array_blocks(self))
 
+    def beside(self) -> dict[str, np.ndarray]:
+        """The columns that name or number the rows in all files, read anew."""
+        found = [part.beside() for part in self._parts]
+        names = [name for name in found[0] if all(name in other for other in found)]
+        whole = {name: np.concatenate([each[name] for each in found]) for name in names}
+        index = slice(None) if self._index is None else self._index
+        return {name: cells[index] for name, cells in whole.items()}
+
     def select(self, rows: Any) -> RowStore:
         """Some of the rows, by numbers in the order given, a slice or a mask; none is read yet."""
         if isinstance(rows, slice):
