@@ -246,14 +246,13 @@ class _Own:
 
     def labels(self) -> dict[str, Any]:
         path = part(self.path, "labels", LABEL_SUFFIXES, required=False)
-        X: Any = self.parts.get("X")
-        y = self.parts.get("y")
+        X, y = self.parts.get("X"), self.parts.get("y")
         tables = [f"features{s}" for s in FEATURE_SUFFIXES if s != ".npy"]
         if path is not None:
             if y is not None:
                 self.findings.odd.append(f"{path.name} overrides the labels in the features file")
-            if isinstance(X, RowStore) and path.suffix in TABLE_SUFFIXES:
-                self.rows = rows_beside(X)
+            if isinstance(self.parts.get("X"), RowStore) and path.suffix in TABLE_SUFFIXES:
+                self.rows = rows_beside(self.parts["X"])
             y, self.labels_by, odd = read_labels(self.sources.use_path(path), self.rows)
             self.findings.odd += odd
         # Labels inside a features file that could not be read are not missing.
