@@ -22,7 +22,7 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.errors import InputError, listed, require
+from unseen.errors import InputError, counted, listed, require
 from unseen.files import reading
 from unseen.files.tables import LABEL_COLUMNS
 from unseen.files.zarr_store import check_shape, check_zarr
@@ -54,7 +54,8 @@ def open_rows(source: Any, labels: Any = None, column: str | None = None) -> Row
         `scipy.sparse.save_npz` wrote. Also an array or a sparse matrix. Files are taken in the
         order of their names, in which numbers count as numbers: part-2 comes before part-10.
     labels : the class of each row, or a file of them. Without it they are looked for in the files
-        and in labels.txt, labels.npy or labels.csv in their folder.
+        and in labels.txt, labels.npy or labels.csv in their folder. Those of a whole folder are not
+        taken for a part of its files.
     column : which column of lists of a .parquet file, where it has several.
     """
     if isinstance(source, RowStore):
@@ -64,34 +65,63 @@ def open_rows(source: Any, labels: Any = None, column: str | None = None) -> Row
     if isinstance(source, np.ndarray):
         return RowStore([ArrayPart(source)], _given_labels(labels))
     if isinstance(source, (str, os.PathLike)):
-        files, folders = _files(os.fspath(source))
+        files, homes = _files(os.fspath(source))
     else:
         files = _listed_files(source)
-        folders = _folders(files)
-    return _store(files, folders, labels, column)
+        homes = _homes(files)
+    return _store(files, homes, labels, column)
 
 
 def open_features(path: Path) -> RowStore:
     """The features of a user's folder, with labels that are inside them and no others."""
-    files, folders = _files(str(path))
-    return _store(files, [folder for folder in folders if folder != path.parent])
+    files, homes = _files(str(path))
+    return _store(files, [home for home in homes if home != path.parent])
 
 
 def _store(
-    files: list[Path], folders: list[Path], labels: Any = None, column: str | None = None
+    files: list[Path], homes: list[Path], labels: Any = None, column: str | None = None
 ) -> RowStore:
-    """The rows of files, with the labels that are given, inside them, or in these folders."""
+    """The rows of files, with the labels that are given, inside them, or in the folders that are
+    the homes of the files, if any."""
     found = [_opened(path, column) for path in files]
     store = RowStore([each for each, _ in found])
     inside = [names for _, names in found]
     known: Any = _given_labels(labels)
     if known is None and all(names is not None for names in inside):
         known = np.concatenate([as_strings(names) for names in inside])
-    if known is None and folders:
-        beside = [part(folder, "labels", LABEL_SUFFIXES, required=False) for folder in folders]
-        names: list[Any] = [_given_labels(path) for path in beside]
-        known = None if any(own is None for own in names) else np.concatenate(names)
+    if known is None and homes:
+        sizes = [each.shape[0] for each, _ in found]
+        known, store.unlabelled = _labels_beside(files, homes, sizes)
     return store if known is None else store.with_labels(known)
+
+
+def _labels_beside(
+    files: list[Path], homes: list[Path], sizes: list[int]
+) -> tuple[np.ndarray | None, str]:
+    """The labels in the homes of all files; or None, and why those that are there are not taken."""
+    pieces: dict[int, np.ndarray] = {}
+    for home in dict.fromkeys(homes):
+        path = part(home, "labels", LABEL_SUFFIXES, required=False)
+        if path is None:
+            return None, ""
+        own = [number for number, other in enumerate(homes) if other == home]
+        names: Any = _given_labels(path)
+        ends = np.cumsum([sizes[number] for number in own])
+        if names.size != ends[-1]:
+            differ = f"{path} has {names.size:,} labels for {counted(int(ends[-1]), 'row')}"
+            if _is_some([files[number] for number in own], home):
+                return None, differ
+            raise InputError(differ)
+        pieces |= dict(zip(own, np.split(names, ends[:-1]), strict=True))
+    return np.concatenate([pieces[number] for number in range(len(files))]), ""
+
+
+def _is_some(files: list[Path], home: Path) -> bool:
+    """Whether these are only some of the files of rows in their home; a data set has no others
+    than its features."""
+    if any(path.stem == "features" or path.parent != home for path in files):
+        return False
+    return bool({path.name for path in _row_files(home)} - {path.name for path in files})
 
 
 def is_store(source: str | os.PathLike[str]) -> bool:
@@ -133,13 +163,13 @@ def _listed_files(source: Any) -> list[Path]:
     return [Path(path) for path in files]
 
 
-def _folders(files: list[Path]) -> list[Path]:
-    """The folders of files, each once, in the order of the files."""
-    return list(dict.fromkeys(path.parent for path in files))
+def _homes(files: list[Path]) -> list[Path]:
+    """The folders that files lie in, where labels may be."""
+    return [path.parent for path in files]
 
 
 def _files(source: str) -> tuple[list[Path], list[Path]]:
-    """The files of rows that a path or a pattern means, and the folders of their labels."""
+    """The files of rows that a path or a pattern means, and the folder of the labels of each."""
     path = Path(source)
     if not os.path.exists(source):
         found = [Path(name) for name in glob.glob(source)]
@@ -149,31 +179,37 @@ def _files(source: str) -> tuple[list[Path], list[Path]]:
         if not found:
             raise InputError(f"no file of rows matches {source}")
         found.sort(key=_natural)
-        return found, _folders(found)
+        return found, _homes(found)
     if not path.is_dir() or _is_zarr(path):
         return [path], [path.parent]
     inside = store_in(path)
     if inside is None and any((path / f"features{s}").exists() for s in FEATURE_SUFFIXES):
         inside = part(path, "features", FEATURE_SUFFIXES)
     if inside is not None:
-        return (_files(str(inside))[0], [path])
+        files, _ = _files(str(inside))
+        return files, [path] * len(files)
     shards = _shards(path)
     if not shards:
         raise InputError(
             f"{path} has no files of rows: {', '.join(_SHARDS)} are looked for, all of one kind"
         )
-    return shards, [path]
+    return shards, _homes(shards)
 
 
 def _shards(folder: Path) -> list[Path]:
     """The files of rows in a folder, which are all of one kind."""
-    found = [p for p in folder.iterdir() if p.suffix in _SHARDS and not _is_labels(p)]
+    found = [path for path in _row_files(folder) if path.suffix in _SHARDS]
     if any((folder / f"classes{s}").exists() for s in (".csv", ".tsv", ".npz", ".mat", ".parquet")):
         return []  # a data set, whose features have a name of their own
     kinds = sorted({p.suffix for p in found})
     if len(kinds) > 1:
         return []
     return sorted(found, key=_natural)
+
+
+def _row_files(folder: Path) -> list[Path]:
+    kinds = (*_SHARDS, ".zarr")
+    return [p for p in folder.iterdir() if p.suffix in kinds and not _is_labels(p)]
 
 
 def _is_labels(path: Path) -> bool:

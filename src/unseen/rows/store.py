@@ -40,6 +40,8 @@ class RowStore:
     """
 
     ndim = 2
+    # Why labels that lie beside the rows are not theirs, for those who need labels.
+    unlabelled = ""
 
     def __init__(
         self, parts: Sequence[Part], labels: np.ndarray | None = None, index: Any = None
@@ -217,6 +219,7 @@ class RowStore:
             self.columns,
             (other.shape[0], self.shape[1]),
         )
+        other.unlabelled = self.unlabelled
         return other
 
     def _numbers(self, rows: Any) -> np.ndarray:

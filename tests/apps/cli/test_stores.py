@@ -81,3 +81,19 @@ def test_a_broken_shard_is_named(folder: Path, tmp_path: Path):
     failed = run_unseen("fit", folder, "--out", tmp_path / "m.unseen")
     assert_one_sentence(failed, "2.npy is NaN or infinite")
     assert not (tmp_path / "m.unseen").exists()
+
+
+def test_some_shards_of_a_folder_with_labels_beside(folder: Path, tmp_path: Path):
+    model = tmp_path / "m.unseen"
+    run_unseen("fit", folder, "--out", model)
+    shards = folder / "features"
+    (shards / "labels.txt").write_text((folder / "labels.txt").read_text())
+    some = str(shards / "[01].npy")
+    for source, n_rows in ((some, 626), (shards / "0.npy", 313)):
+        found = run_unseen("predict", model, source, "--json")
+        assert found.code == 0, found.err
+        assert len(found.json) == n_rows
+        assert "label" not in found.json[0]
+    assert run_unseen("index", model, some, "--out", tmp_path / "i").code == 0
+    name = str(load(model).unseen_classes_[0])
+    assert run_unseen("retrieve", model, some, "--class", name).code == 0
