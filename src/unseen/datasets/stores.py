@@ -124,6 +124,18 @@ def _is_some(files: list[Path], home: Path) -> bool:
     return bool({path.name for path in _row_files(home)} - {path.name for path in files})
 
 
+def names_beside(store: RowStore) -> dict[str, np.ndarray]:
+    """Columns that name or number the rows of an opened store, where all of its files have them."""
+    parts = [each for each in store._parts if isinstance(each, ParquetPart)]
+    if len(parts) < len(store._parts):
+        return {}
+    shared = [name for name in ROW_NUMBER_COLUMNS if all(name in each.text for each in parts)]
+    return {
+        name: np.concatenate([as_strings(each.words(name, empty="")) for each in parts])
+        for name in shared
+    }
+
+
 def is_store(source: str | os.PathLike[str]) -> bool:
     """Whether a path means rows that only a store reads: a pattern, a folder of files of rows, a
     Zarr array, a column of lists, a sparse matrix, numbers in half precision."""

@@ -220,13 +220,16 @@ class ParquetPart(Part):
             raise InputError(f"{self.name}: the lists of column {self._list!r} differ in length")
         return flat.reshape(len(column), width)
 
-    def words(self, name: str) -> np.ndarray:
-        """A column of text or numbers beside the features, whole."""
+    def words(self, name: str, empty: str | None = None) -> np.ndarray:
+        """A column of text or numbers beside the features, whole; an empty cell is an error, or
+        `empty` if that is given."""
         with reading.whole(Path(self.name), ".parquet"):
             check_text(Path(self.name))
             table = self._parquet.read_table(self.name, columns=[self.text[name]])
-            _check_filled(self.name, self.text[name], table.column(0), 0)
-            return np.array(table.column(0).to_pylist())
+            if empty is None:
+                _check_filled(self.name, self.text[name], table.column(0), 0)
+            cells = table.column(0).to_pylist()
+            return np.array([empty if cell is None else cell for cell in cells])
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_kept": None, "_parquet": None}

@@ -97,3 +97,39 @@ def test_some_shards_of_a_folder_with_labels_beside(folder: Path, tmp_path: Path
     assert run_unseen("index", model, some, "--out", tmp_path / "i").code == 0
     name = str(load(model).unseen_classes_[0])
     assert run_unseen("retrieve", model, some, "--class", name).code == 0
+
+
+def test_pictures_of_rows_in_shards(folder: Path, tmp_path: Path):
+    model, page = tmp_path / "m.unseen", tmp_path / "p.html"
+    run_unseen("fit", folder, "--out", model)
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    image.new("RGB", (8, 8)).save(folder / "bird.png")
+    (folder / "images.txt").write_text("bird.png\n" * 1250)
+    lines = run_unseen("predict", model, folder, "--json").json
+    assert lines[7]["image"] == str(folder / "bird.png")
+    name = str(load(model).unseen_classes_[0])
+    found = run_unseen("retrieve", model, folder, "--class", name, "--html", page, "--json")
+    assert found.code == 0, found.err
+    assert found.json[0]["image"] == str(folder / "bird.png")
+    assert page.read_text(encoding="utf-8").count("<img") == 5
+    (folder / "images.txt").write_text("bird.png\n")
+    failed = run_unseen("predict", model, folder)
+    assert_one_sentence(failed, "1250 rows but 1 image paths")
+
+
+@pytest.mark.parametrize("in_lists", [True, False])
+def test_rows_in_parquet_are_named_by_their_ids(folder: Path, tmp_path: Path, in_lists: bool):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    model, rows = tmp_path / "m.unseen", tmp_path / "rows"
+    run_unseen("fit", folder, "--out", model)
+    X = np.load(folder / "features" / "0.npy").astype(np.float32)[:6]
+    rows.mkdir()
+    for number, part in enumerate((X[:4], X[4:])):
+        columns = {f"f{k}": cells for k, cells in enumerate(part.T)}
+        features = {"embedding": part.tolist()} if in_lists else columns
+        ids = [f"{number}-{k}" for k in range(len(part) - 1)]
+        pq.write_table(pa.table({"ID": [*ids, None], **features}), rows / f"{number}.parquet")
+    lines = run_unseen("predict", model, rows, "--json").json
+    assert [line["id"] for line in lines] == ["0-0", "0-1", "0-2", "", "1-0", ""]
+    assert run_unseen("index", model, rows, "--out", tmp_path / "i").code == 0
