@@ -78,6 +78,11 @@ def open_features(path: Path) -> RowStore:
     return _store(files, [home for home in homes if home != path.parent])
 
 
+def rows_alone(source: str) -> RowStore:
+    """The rows of a path or a pattern, whatever labels lie beside them."""
+    return _store(_files(source)[0], [])
+
+
 def _store(
     files: list[Path], homes: list[Path], labels: Any = None, column: str | None = None
 ) -> RowStore:
@@ -121,7 +126,7 @@ def _is_some(files: list[Path], home: Path) -> bool:
     than its features."""
     if any(path.stem == "features" or path.parent != home for path in files):
         return False
-    return bool({path.name for path in _row_files(home)} - {path.name for path in files})
+    return bool({path.name for path in row_files(home)} - {path.name for path in files})
 
 
 def names_beside(store: RowStore) -> dict[str, np.ndarray]:
@@ -143,7 +148,7 @@ def is_store(source: str | os.PathLike[str]) -> bool:
     if not os.path.exists(path):
         return glob.has_magic(text) and bool(glob.glob(text))
     if path.is_dir():
-        return _is_zarr(path) or store_in(path) is not None or bool(_shards(path))
+        return is_zarr(path) or store_in(path) is not None or bool(_shards(path))
     if path.suffix == ".parquet":
         return _has_lists(path)
     if path.suffix == ".npy":
@@ -155,7 +160,7 @@ def store_in(folder: Path) -> Path | None:
     """The features of a user's folder if only a store reads them: features.zarr, a folder
     "features", a column of lists, a sparse matrix."""
     for path in (folder / "features.zarr", folder / "features"):
-        if path.is_dir() and (_is_zarr(path) or _shards(path)):
+        if path.is_dir() and (is_zarr(path) or _shards(path)):
             return path
     for suffix in (".parquet", ".npz"):
         path = folder / f"features{suffix}"
@@ -192,7 +197,7 @@ def _files(source: str) -> tuple[list[Path], list[Path]]:
             raise InputError(f"no file of rows matches {source}")
         found.sort(key=_natural)
         return found, _homes(found)
-    if not path.is_dir() or _is_zarr(path):
+    if not path.is_dir() or is_zarr(path):
         return [path], [path.parent]
     inside = store_in(path)
     if inside is None and any((path / f"features{s}").exists() for s in FEATURE_SUFFIXES):
@@ -202,15 +207,23 @@ def _files(source: str) -> tuple[list[Path], list[Path]]:
         return files, [path] * len(files)
     shards = _shards(path)
     if not shards:
-        raise InputError(
-            f"{path} has no files of rows: {', '.join(_SHARDS)} are looked for, all of one kind"
-        )
+        raise InputError(_no_shards(path))
     return shards, _homes(shards)
+
+
+def _no_shards(folder: Path) -> str:
+    kinds = sorted({path.suffix for path in row_files(folder)})
+    if len(kinds) > 1:
+        return (
+            f"{folder} has files of rows of several kinds, {', '.join(kinds)}: choose one of them "
+            f"by a pattern such as '{folder / '*'}{kinds[0]}'"
+        )
+    return f"{folder} has no files of rows: {', '.join(_SHARDS)} are looked for, all of one kind"
 
 
 def _shards(folder: Path) -> list[Path]:
     """The files of rows in a folder, which are all of one kind."""
-    found = [path for path in _row_files(folder) if path.suffix in _SHARDS]
+    found = [path for path in row_files(folder) if path.suffix in _SHARDS]
     if any((folder / f"classes{s}").exists() for s in (".csv", ".tsv", ".npz", ".mat", ".parquet")):
         return []  # a data set, whose features have a name of their own
     kinds = sorted({p.suffix for p in found})
@@ -219,7 +232,8 @@ def _shards(folder: Path) -> list[Path]:
     return sorted(found, key=_natural)
 
 
-def _row_files(folder: Path) -> list[Path]:
+def row_files(folder: Path) -> list[Path]:
+    """The files of rows in a folder, of whatever kinds."""
     kinds = (*_SHARDS, ".zarr")
     return [p for p in folder.iterdir() if p.suffix in kinds and not _is_labels(p)]
 
@@ -236,7 +250,7 @@ def _natural(path: Path) -> list[Any]:
 
 def _opened(path: Path, column: str | None) -> tuple[Part, Any]:
     """One file of rows, and the labels inside it or None."""
-    if _is_zarr(path):
+    if is_zarr(path):
         return _zarr(path)
     if path.suffix == ".npy":
         return NpyPart(path), None
@@ -255,7 +269,8 @@ def _opened(path: Path, column: str | None) -> tuple[Part, Any]:
     return made, rows.labels
 
 
-def _is_zarr(path: Path) -> bool:
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is a Zarr array."""
     return path.is_dir() and any((path / mark).exists() for mark in _ZARR_MARKS)
 
 

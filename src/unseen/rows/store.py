@@ -116,6 +116,11 @@ class RowStore:
         return self._parts[0].name + (f" and {more} more" if more else "")
 
     @property
+    def stored(self) -> tuple[str, ...]:
+        """The kinds of numbers in the files."""
+        return tuple(sorted({str(part.dtype) for part in self._parts}))
+
+    @property
     def is_slow(self) -> bool:
         """Whether reading costs much more than copying."""
         return any(part.is_slow for part in self._parts)

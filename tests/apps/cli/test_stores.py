@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.common.command import assert_one_sentence, run_unseen
-from unseen import load, make_zero_shot
+from unseen import InputError, load, make_zero_shot, read_dataset
 
 
 @pytest.fixture
@@ -133,3 +133,80 @@ def test_rows_in_parquet_are_named_by_their_ids(folder: Path, tmp_path: Path, in
     lines = run_unseen("predict", model, rows, "--json").json
     assert [line["id"] for line in lines] == ["0-0", "0-1", "0-2", "", "1-0", ""]
     assert run_unseen("index", model, rows, "--out", tmp_path / "i").code == 0
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """A folder of three shards with labels beside them, and no class table."""
+    (tmp_path / "new").mkdir()
+    for number in range(3):
+        X = np.random.default_rng(number).standard_normal((20, 4))
+        np.save(tmp_path / "new" / f"s-{number}.npy", X.astype(np.float16))
+    np.save(tmp_path / "new" / "labels.npy", np.arange(60) % 7)
+    return tmp_path / "new"
+
+
+def test_rows_alone_are_checked(rows: Path):
+    for source in (rows, rows / "*.npy"):
+        checked = run_unseen("check", source)
+        assert checked.code == 0, checked.out
+        assert "files: 3 of kind .npy" in checked.out
+        assert "features: 60 rows of 4 numbers (float16)" in checked.out
+        assert "labels: 60 of 7 classes" in checked.out
+        assert "The rows can be used: unseen predict MODEL" in checked.out
+        facts = run_unseen("check", source, "--json").json["facts"]
+        assert facts == {"files": 3, "rows": 60, "features": 4, "classes": 7}
+    some = run_unseen("check", rows / "s-[01].npy", "--json")
+    assert some.code == 0
+    assert "labels: none" in some.json["found"]
+    assert "labels.npy has 60 labels for 40 rows, so these have none" in some.json["odd"][0]
+
+
+def test_what_is_wrong_with_rows_alone_is_told_at_once(rows: Path):
+    np.save(rows / "s-1.npy", np.full((20, 4), np.nan))
+    np.save(rows / "labels.npy", np.arange(50))
+    (rows / "images.txt").write_text("a.png\n")
+    for source, n_wrong in ((rows, 2), (rows / "*.npy", 2), (rows / "s-[12].npy", 1)):
+        checked = run_unseen("check", source, "--json")
+        assert checked.code == 1
+        assert checked.json["usable"] is False
+        assert checked.json["found"][0].startswith("files: ")
+        assert len(checked.json["wrong"]) == n_wrong
+        assert "s-1.npy is NaN or infinite in row 0" in checked.json["wrong"][-1]
+    assert "labels.npy has 50 labels for 60 rows" in run_unseen("check", rows).out
+    (rows / "labels.npy").unlink()
+    assert "60 rows but 1 image paths" in run_unseen("check", rows).out
+    labels = ["a", "", *["b"] * 58]
+    (rows / "labels.txt").write_text("\n".join(labels))
+    checked = run_unseen("check", str(rows / "*.npy"))
+    assert "row 1 (counted from 0) has no label (1 in all)" in checked.out
+    (rows / "s-1.npy").write_bytes(b"")
+    checked = run_unseen("check", rows)
+    assert checked.code == 1
+    assert "The rows cannot be used yet" in checked.out
+
+
+def test_rows_alone_are_no_data_set(folder: Path, rows: Path, tmp_path: Path):
+    model = tmp_path / "m.unseen"
+    run_unseen("fit", folder, "--out", model)
+    for source in (rows, rows / "*.npy"):
+        for command in (["fit", source, "--out", tmp_path / "n"], ["evaluate", model, source]):
+            failed = run_unseen(*command)
+            assert_one_sentence(failed, f"{source} has rows but no class table", "features/")
+    with pytest.raises(InputError, match="has rows but no class table"):
+        read_dataset(rows)
+    # What has a part of a data set is one that lacks the others.
+    (rows / "unseen.txt").write_text("c1")
+    assert "has no classes file" in run_unseen("check", rows).out
+
+
+def test_files_of_several_kinds_are_told_apart(folder: Path, rows: Path, tmp_path: Path):
+    model = tmp_path / "m.unseen"
+    run_unseen("fit", folder, "--out", model)
+    (rows / "stray.parquet").write_bytes(b"")
+    for failed in (run_unseen("predict", model, rows), run_unseen("index", model, rows, "-o", "i")):
+        assert_one_sentence(failed, "several kinds, .npy, .parquet", f"'{rows}/*.npy'")
+    checked = run_unseen("check", rows)
+    assert checked.code == 1
+    assert "several kinds" in checked.out
+    assert run_unseen("check", rows / "*.npy").code == 0

@@ -17,6 +17,7 @@ from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.apps.cli.pictures import Images, is_pictures, new_classes, picture_rows
 from unseen.datasets import is_store, open_dataset, open_rows
+from unseen.datasets.bare_rows import is_bare
 from unseen.datasets.encoder_file import check_encoder
 from unseen.datasets.row_files import Rows, read_rows, with_images
 from unseen.datasets.stores import names_beside
@@ -197,6 +198,8 @@ def model_and_rows(
         return model, _stored(features, model, names)
     if is_pictures(features):
         return model, picture_rows(model, model_file, features, images)
+    if is_bare(features):  # of kinds that do not go together, which opening them says
+        return model, _stored(features, model, names)
     check_encoder(model, features, model_file)
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
