@@ -16,7 +16,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unseen import InputError, open_rows
+from unseen import ESZSL, ClassTable, InputError, open_rows
 from unseen.files import reading
 from unseen.rows.store import RowStore
 
@@ -310,6 +310,43 @@ def test_labels_beside(tmp_path: Path, X: np.ndarray):
     assert numbers[3] == 3
     with pytest.raises(InputError, match=r"57 rows in .* but 3 labels"):
         open_rows(pattern, labels=["a", "b", "c"])
+
+
+def test_labels_of_a_folder_are_not_those_of_some_of_its_files(tmp_path: Path, X: np.ndarray):
+    pattern = shards(tmp_path, X, 20, 40)
+    np.save(tmp_path / "labels.npy", np.arange(57))
+    for source in (str(tmp_path / "part-[01].npy"), [tmp_path / f"part-{k}.npy" for k in (0, 1)]):
+        some = open_rows(source)
+        np.testing.assert_array_equal(some[:], X[:40])
+        assert some.labels is None
+        for rows in (some, some.select(slice(5, 30))):
+            with pytest.raises(InputError, match="has 57 labels for 40 rows: open all"):
+                ESZSL().fit(rows, classes=ClassTable(["0", "1"], np.eye(2)))
+    labelled = open_rows(str(tmp_path / "part-[01].npy"), np.arange(40)).labels
+    assert labelled is not None
+    assert labelled.tolist() == list(range(40))
+    with pytest.raises(InputError, match=r"40 rows in .* but 57 labels"):
+        open_rows(str(tmp_path / "part-[01].npy"), tmp_path / "labels.npy")
+    np.save(tmp_path / "labels.npy", np.arange(40))
+    for source in (pattern, tmp_path):
+        with pytest.raises(InputError, match=r"labels\.npy has 40 labels for 57 rows$"):
+            open_rows(source)
+
+
+def test_labels_are_those_of_the_folder_of_a_file(tmp_path: Path, X: np.ndarray):
+    for name, rows in (("a", X[:20]), ("b", X[20:])):
+        (tmp_path / name).mkdir()
+        shards(tmp_path / name, rows, 12)
+        np.save(tmp_path / name / "labels.npy", [f"{name}{k}" for k in range(len(rows))])
+    in_turn = [tmp_path / name / f"part-{k}.npy" for k in (0, 1) for name in "ab"]
+    labels = open_rows(in_turn).labels
+    assert labels is not None
+    assert labels[[0, 12, 24, 32]].tolist() == ["a0", "b0", "a12", "b12"]
+    # As many labels as rows in all, but not in each folder.
+    np.save(tmp_path / "a" / "labels.npy", np.arange(37))
+    np.save(tmp_path / "b" / "labels.npy", np.arange(20))
+    with pytest.raises(InputError, match="has 37 labels for 20 rows"):
+        open_rows(in_turn)
 
 
 def test_labels_of_several_folders(tmp_path: Path, X: np.ndarray):

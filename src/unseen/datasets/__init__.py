@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from unseen.datasets.bare_rows import check_described
 from unseen.datasets.catalogue import CATALOGUE, data_folder, find_benchmark, open_benchmark
 from unseen.datasets.dataset import Split, ZeroShotDataset
 from unseen.datasets.embedded import (
@@ -42,7 +43,9 @@ def open_dataset(name_or_path: str, split: str | None = None, **classes: Any) ->
 
 
 def check_exists(name_or_path: str) -> None:
-    """An error if this is neither a path nor the name of a data set; nothing is read."""
+    """An error if this is neither a path nor the name of a data set, or rows alone; nothing is
+    read."""
+    check_described(name_or_path)
     if os.path.exists(name_or_path) or name_or_path in EMBEDDED or find_benchmark(name_or_path):
         return
     hint = f"; {listed(EMBEDDED)} come with unseen, 'unseen datasets' lists published data sets"

@@ -13,6 +13,7 @@ from unseen.classes import ClassTable
 from unseen.classes.given import of_arrays, read_given
 from unseen.classes.learning import learn_recipe
 from unseen.classes.recipe import Given
+from unseen.datasets.bare_rows import check_described
 from unseen.datasets.dataset import ZeroShotDataset
 from unseen.datasets.encoder_file import ENCODER, read_encoder
 from unseen.datasets.feature_file import FEATURE_ARRAYS, LABEL_ARRAYS
@@ -80,6 +81,7 @@ def examine(
 
     `pictures`, and `classes`, which say how to read the class table, are as for `read_dataset`.
     """
+    check_described(path)
     path, findings = existing(path), Findings()
     layout = find_layout(path) if path.is_dir() or is_feature_file(path) else None
     if layout is not None:

@@ -83,6 +83,12 @@ def read_rows(
     labels = part(given, "labels", LABEL_SUFFIXES, required=False) if given.is_dir() else None
     if labels is not None:
         rows = rows._replace(labels=read_labels(labels, rows).names)
+    return with_images(rows, given)
+
+
+def with_images(rows: Rows, given: Path) -> Rows:
+    """Rows with the pictures that the folder they come from lists, if it is one; an error if
+    these, or the labels, are of another number."""
     if given.is_dir() and rows.image_paths is None and (given / "images.txt").exists():
         images = reading.read_lines(given / "images.txt")
         rows = rows._replace(image_paths=np.array([_shown(given / name) for name in images]))

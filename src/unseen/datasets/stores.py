@@ -24,7 +24,7 @@ from unseen.datasets.row_files import (
     read_feature_rows,
     read_labels,
 )
-from unseen.errors import InputError, listed, require, warn_user
+from unseen.errors import InputError, counted, listed, require, warn_user
 from unseen.files import reading
 from unseen.files.tables import LABEL_COLUMNS, TABLE_SUFFIXES
 from unseen.files.zarr_store import check_shape, check_zarr
@@ -56,7 +56,8 @@ def open_rows(source: Any, labels: Any = None, column: str | None = None) -> Row
         `scipy.sparse.save_npz` wrote. Also an array or a sparse matrix. Files are taken in the
         order of their names, in which numbers count as numbers: part-2 comes before part-10.
     labels : the class of each row, or a file of them. Without it they are looked for in the files
-        and in labels.txt, labels.npy or labels.csv in their folder.
+        and in labels.txt, labels.npy or labels.csv in their folder. Those of a whole folder are not
+        taken for a part of its files.
     column : which column of lists of a .parquet file, where it has several.
     """
     if isinstance(source, RowStore):
@@ -67,23 +68,29 @@ def open_rows(source: Any, labels: Any = None, column: str | None = None) -> Row
         check_unmasked(source, "the array")
         return _with_labels(RowStore([ArrayPart(source)]), labels)
     if isinstance(source, (str, os.PathLike)):
-        files, folders = _files(os.fspath(source))
+        files, homes = _files(os.fspath(source))
     else:
         files = _listed_files(source)
-        folders = _folders(files)
-    return _store(files, folders, labels, column)
+        homes = _homes(files)
+    return _store(files, homes, labels, column)
 
 
 def open_features(path: Path) -> RowStore:
     """The features of a user's folder, with labels that are inside them and no others."""
-    files, folders = _files(str(path))
-    return _store(files, [folder for folder in folders if folder != path.parent])
+    files, homes = _files(str(path))
+    return _store(files, [home for home in homes if home != path.parent])
+
+
+def rows_alone(source: str) -> RowStore:
+    """The rows of a path or a pattern, whatever labels lie beside them."""
+    return _store(_files(source)[0], [])
 
 
 def _store(
-    files: list[Path], folders: list[Path], labels: Any = None, column: str | None = None
+    files: list[Path], homes: list[Path], labels: Any = None, column: str | None = None
 ) -> RowStore:
-    """The rows of files, with the labels that are given, inside them, or in these folders."""
+    """The rows of files, with the labels that are given, inside them, or in the folders that are
+    the homes of the files, if any."""
     found = [_opened(path, column) for path in files]
     store = RowStore([each for each, _ in found])
     inside = [names for _, names in found]
@@ -92,13 +99,38 @@ def _store(
     known: Any = None
     if all(names is not None for names in inside):
         known = np.concatenate([as_strings(names) for names in inside])
-    if known is None and folders:
-        beside = [part(folder, "labels", LABEL_SUFFIXES, required=False) for folder in folders]
-        if len(beside) == 1 and beside[0] is not None:
-            known = _labels_in(beside[0], store)
-        elif all(path is not None for path in beside):
-            known = np.concatenate([_labels_in(path) for path in beside])
+    if known is None and homes:
+        known, store.unlabelled = _labels_beside([each for each, _ in found], files, homes)
     return store if known is None else store.with_labels(known)
+
+
+def _labels_beside(
+    parts: list[Part], files: list[Path], homes: list[Path]
+) -> tuple[np.ndarray | None, str]:
+    """The labels in the homes of all files; or None, and why those that are there are not taken."""
+    pieces: dict[int, np.ndarray] = {}
+    for home in dict.fromkeys(homes):
+        path = part(home, "labels", LABEL_SUFFIXES, required=False)
+        if path is None:
+            return None, ""
+        own = [number for number, other in enumerate(homes) if other == home]
+        names = _labels_in(path, RowStore([parts[number] for number in own]))
+        ends = np.cumsum([parts[number].shape[0] for number in own])
+        if names.size != ends[-1]:
+            differ = f"{path} has {names.size:,} labels for {counted(int(ends[-1]), 'row')}"
+            if _is_some([files[number] for number in own], home):
+                return None, differ
+            raise InputError(differ)
+        pieces |= dict(zip(own, np.split(names, ends[:-1]), strict=True))
+    return np.concatenate([pieces[number] for number in range(len(files))]), ""
+
+
+def _is_some(files: list[Path], home: Path) -> bool:
+    """Whether these are only some of the files of rows in their home; a data set has no others
+    than its features."""
+    if any(path.stem == "features" or path.parent != home for path in files):
+        return False
+    return bool({path.name for path in row_files(home)} - {path.name for path in files})
 
 
 def is_store(source: str | os.PathLike[str]) -> bool:
@@ -108,7 +140,7 @@ def is_store(source: str | os.PathLike[str]) -> bool:
     if not os.path.exists(path):
         return glob.has_magic(text) and bool(glob.glob(text))
     if path.is_dir():
-        return _is_zarr(path) or store_in(path) is not None or bool(_shards(path))
+        return is_zarr(path) or store_in(path) is not None or bool(_shards(path))
     if path.suffix == ".parquet":
         return _has_lists(path)
     if path.suffix == ".npy":
@@ -120,7 +152,7 @@ def store_in(folder: Path) -> Path | None:
     """The features of a user's folder if only a store reads them: features.zarr, a folder
     "features", a column of lists, a sparse matrix."""
     for path in (folder / "features.zarr", folder / "features"):
-        if path.is_dir() and (_is_zarr(path) or _shards(path)):
+        if path.is_dir() and (is_zarr(path) or _shards(path)):
             return path
     for suffix in (".parquet", ".npz"):
         path = folder / f"features{suffix}"
@@ -140,13 +172,13 @@ def _listed_files(source: Any) -> list[Path]:
     return [Path(path) for path in files]
 
 
-def _folders(files: list[Path]) -> list[Path]:
-    """The folders of files, each once, in the order of the files."""
-    return list(dict.fromkeys(path.parent for path in files))
+def _homes(files: list[Path]) -> list[Path]:
+    """The folders that files lie in, where labels may be."""
+    return [path.parent for path in files]
 
 
 def _files(source: str) -> tuple[list[Path], list[Path]]:
-    """The files of rows that a path or a pattern means, and the folders of their labels."""
+    """The files of rows that a path or a pattern means, and the folder of the labels of each."""
     path = Path(source)
     if not os.path.exists(source):
         found = [Path(name) for name in glob.glob(source)]
@@ -156,31 +188,46 @@ def _files(source: str) -> tuple[list[Path], list[Path]]:
         if not found:
             raise InputError(f"no file of rows matches {source}")
         found.sort(key=_natural)
-        return found, _folders(found)
-    if not path.is_dir() or _is_zarr(path):
+        return found, _homes(found)
+    if not path.is_dir() or is_zarr(path):
         return [path], [path.parent]
     inside = store_in(path)
     if inside is None and any((path / f"features{s}").exists() for s in FEATURE_SUFFIXES):
         inside = part(path, "features", FEATURE_SUFFIXES)
     if inside is not None:
-        return (_files(str(inside))[0], [path])
+        files, _ = _files(str(inside))
+        return files, [path] * len(files)
     shards = _shards(path)
     if not shards:
-        raise InputError(
-            f"{path} has no files of rows: {', '.join(_SHARDS)} are looked for, all of one kind"
+        raise InputError(_no_shards(path))
+    return shards, _homes(shards)
+
+
+def _no_shards(folder: Path) -> str:
+    kinds = sorted({path.suffix for path in row_files(folder)})
+    if len(kinds) > 1:
+        return (
+            f"{folder} has files of rows of several kinds, {', '.join(kinds)}: choose one of them "
+            f"by a pattern such as '{folder / '*'}{kinds[0]}'"
         )
-    return shards, [path]
+    return f"{folder} has no files of rows: {', '.join(_SHARDS)} are looked for, all of one kind"
 
 
 def _shards(folder: Path) -> list[Path]:
     """The files of rows in a folder, which are all of one kind."""
-    found = [p for p in folder.iterdir() if p.suffix in _SHARDS and not _is_labels(p)]
+    found = [path for path in row_files(folder) if path.suffix in _SHARDS]
     if any((folder / f"classes{s}").exists() for s in (".csv", ".tsv", ".npz", ".mat", ".parquet")):
         return []  # a data set, whose features have a name of their own
     kinds = sorted({p.suffix for p in found})
     if len(kinds) > 1:
         return []
     return sorted(found, key=_natural)
+
+
+def row_files(folder: Path) -> list[Path]:
+    """The files of rows in a folder, of whatever kinds."""
+    kinds = (*_SHARDS, ".zarr")
+    return [p for p in folder.iterdir() if p.suffix in kinds and not _is_labels(p)]
 
 
 def _is_labels(path: Path) -> bool:
@@ -195,7 +242,7 @@ def _natural(path: Path) -> list[Any]:
 
 def _opened(path: Path, column: str | None) -> tuple[Part, Any]:
     """One file of rows, and the labels inside it or None."""
-    if _is_zarr(path):
+    if is_zarr(path):
         return _zarr(path)
     if path.suffix == ".npy":
         return NpyPart(path), None
@@ -215,7 +262,8 @@ def _opened(path: Path, column: str | None) -> tuple[Part, Any]:
     return made, rows.labels
 
 
-def _is_zarr(path: Path) -> bool:
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is a Zarr array."""
     return path.is_dir() and any((path / mark).exists() for mark in _ZARR_MARKS)
 
 
@@ -258,11 +306,9 @@ def _with_labels(store: RowStore, labels: Any) -> RowStore:
     return store.with_labels(as_names(labels, "labels"))
 
 
-def _labels_in(path: Path, store: RowStore | None = None) -> np.ndarray:
+def _labels_in(path: Path, store: RowStore) -> np.ndarray:
     """The labels in a file, matched with the rows as for a user's folder."""
-    rows = Rows(np.empty((0, 0)))
-    if store is not None and path.suffix in TABLE_SUFFIXES:
-        rows = rows_beside(store)
+    rows = rows_beside(store) if path.suffix in TABLE_SUFFIXES else Rows(np.empty((0, 0)))
     found = read_labels(path, rows)
     for odd in found.odd:
         warn_user(odd)

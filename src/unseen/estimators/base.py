@@ -318,6 +318,11 @@ def labels_of(X: Any, y: Any) -> Any:
     """The labels given, or those that lie beside the rows of a store."""
     if y is not None or not isinstance(X, RowStore):
         return y
+    if X.labels is None and X.unlabelled:
+        raise InputError(
+            f"y is None, and {X.unlabelled}: open all files of the folder, or give labels to "
+            "`open_rows`"
+        )
     if X.labels is None:
         raise InputError(
             f"y is None, and {X.name} has no labels inside or beside it; `open_rows` takes them too"

@@ -231,15 +231,18 @@ class ParquetPart(Part):
         return flat.reshape(len(column), width)
 
     def beside(self) -> dict[str, np.ndarray]:
-        return {name: self.words(name) for name in self.text if name not in LABEL_COLUMNS}
+        return {name: self.words(name, "") for name in self.text if name not in LABEL_COLUMNS}
 
-    def words(self, name: str) -> np.ndarray:
-        """A column of text or numbers beside the features, whole."""
+    def words(self, name: str, empty: str | None = None) -> np.ndarray:
+        """A column of text or numbers beside the features, whole; an empty cell is an error, or
+        `empty` if that is given."""
         with reading.whole(Path(self.name), ".parquet"):
             check_text(Path(self.name))
             table = self._parquet.read_table(self.name, columns=[self.text[name]])
-            _check_filled(self.name, self.text[name], table.column(0), 0)
-            return np.array(table.column(0).to_pylist())
+            if empty is None:
+                _check_filled(self.name, self.text[name], table.column(0), 0)
+            cells = table.column(0).to_pylist()
+            return np.array([empty if cell is None else cell for cell in cells])
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_kept": None, "_parquet": None}

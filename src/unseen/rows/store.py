@@ -40,6 +40,8 @@ class RowStore:
     """
 
     ndim = 2
+    # Why labels that lie beside the rows are not theirs, for those who need labels.
+    unlabelled = ""
 
     def __init__(
         self, parts: Sequence[Part], labels: np.ndarray | None = None, index: Any = None
@@ -112,6 +114,11 @@ class RowStore:
     def name(self) -> str:
         more = len(self._parts) - 1
         return self._parts[0].name + (f" and {more} more" if more else "")
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The kinds of numbers in the files."""
+        return tuple(sorted({str(part.dtype) for part in self._parts}))
 
     @property
     def is_slow(self) -> bool:
@@ -225,6 +232,7 @@ class RowStore:
             self.columns,
             (other.shape[0], self.shape[1]),
         )
+        other.unlabelled = self.unlabelled
         return other
 
     def _numbers(self, rows: Any) -> np.ndarray:

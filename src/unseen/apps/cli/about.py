@@ -13,6 +13,7 @@ from unseen.apps.cli.options import Folder, Json, Missing, Pictures, Text
 from unseen.apps.cli.output import say, show, show_json, working
 from unseen.apps.cli.paths import as_argument, check_pages_out, table_options
 from unseen.datasets import EMBEDDED, data_folder, examine, open_dataset
+from unseen.datasets.bare_rows import examine_rows, is_bare
 from unseen.datasets.catalogue import CATALOGUE, Entry, entries, feature_file
 from unseen.datasets.findings import Findings, missing_pictures
 from unseen.errors import InputError
@@ -21,6 +22,8 @@ from unseen.evaluation.tuning.settings import described as tried
 from unseen.rows.store import RowStore
 from unseen.support.parameters import plain_parameters
 from unseen.support.text import visible
+
+_CHECKED = "A folder, a file, a name, or a pattern of files of rows."
 
 
 def demo(
@@ -59,7 +62,7 @@ def demo(
 
 
 def check(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A folder, a file or a name.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help=_CHECKED)],
     text: Text = "tfidf",
     missing: Missing = "error",
     pictures: Pictures = None,
@@ -67,38 +70,56 @@ def check(
 ) -> None:
     """Read a data set and say in plain words what was found and what is wrong.
 
-    The exit code is 1 if the data cannot be used.
+    Of rows alone it says the same. The exit code is 1 if the data cannot be used.
     """
-    with working(f"reading {data}"):
-        # What does not exist is a data set known by its name, or an error that says so.
-        classes = {"encoder": text, "missing": missing}
-        findings = examine(data, pictures, **classes) if os.path.exists(data) else Findings()
-        if not os.path.exists(data):
-            findings.add(open_dataset(data))
-        store = None if findings.dataset is None else findings.dataset.X
-        if isinstance(store, RowStore):
-            findings.attempt(Path(data), store.check)
-        if findings.dataset is not None:
-            findings.odd += missing_pictures(findings.dataset)
-    facts = {} if findings.dataset is None else findings.dataset.facts()
+    if is_bare(data):
+        with working(f"reading {data}"):
+            findings, facts = examine_rows(data)
+        name = f"Rows {data}"
+        usable = f"The rows can be used: unseen predict MODEL {as_argument(data)}"
+        unusable = "The rows cannot be used yet; docs/scale.md says what files may hold them."
+    else:
+        with working(f"reading {data}"):
+            findings = _examined(data, text, missing, pictures)
+        facts = {} if findings.dataset is None else findings.dataset.facts()
+        name, options = f"Data set {data}", table_options(text, missing)
+        fit = f"unseen fit {as_argument(data)}{options} --out model.unseen"
+        usable = f"The data set can be used: {fit}"
+        unusable = (
+            "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
+        )
     if json:
         found = {"found": findings.found, "odd": findings.odd, "wrong": findings.wrong}
         show_json({"usable": not findings.wrong, **found, "facts": facts})
     else:
-        for heading in ("found", "odd", "wrong"):
-            lines = getattr(findings, heading)
-            if lines:
-                print("\n  - ".join([f"{heading.title()}:", *map(visible, lines)]))
+        _tell(findings)
         if facts:
-            show(f"Data set {data}", ["what", "number"], [[k, v] for k, v in facts.items()])
-        say(
-            "The data set cannot be used yet; docs/own-data.md and docs/datasets.md show layouts."
-            if findings.wrong
-            else f"The data set can be used: unseen fit {as_argument(data)}"
-            f"{table_options(text, missing)} --out model.unseen"
-        )
+            show(name, ["what", "number"], [[k, v] for k, v in facts.items()])
+        say(unusable if findings.wrong else usable)
     if findings.wrong:
         raise typer.Exit(1)
+
+
+def _examined(data: str, text: str, missing: str, pictures: Path | None) -> Findings:
+    """What there is to tell of a data set, all rows of which are read."""
+    # What does not exist is a data set known by its name, or an error that says so.
+    classes = {"encoder": text, "missing": missing}
+    findings = examine(data, pictures, **classes) if os.path.exists(data) else Findings()
+    if not os.path.exists(data):
+        findings.add(open_dataset(data))
+    store = None if findings.dataset is None else findings.dataset.X
+    if isinstance(store, RowStore):
+        findings.attempt(Path(data), store.check)
+    if findings.dataset is not None:
+        findings.odd += missing_pictures(findings.dataset)
+    return findings
+
+
+def _tell(findings: Findings) -> None:
+    for heading in ("found", "odd", "wrong"):
+        lines = getattr(findings, heading)
+        if lines:
+            print("\n  - ".join([f"{heading.title()}:", *map(visible, lines)]))
 
 
 def methods(

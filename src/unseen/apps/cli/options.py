@@ -13,7 +13,10 @@ _DATA = "A data set: a folder, a .npz file, or a name that 'unseen datasets' lis
 _SPLIT = "Which division into seen and unseen classes, where the data set comes with several."
 _BUDGET = "Start no new fit of a search after this time, but those of the default setting."
 _CLASSES = "A class table with further classes that the model may name."
-FEATURES = "A feature file, a data set whose rows to use, or a folder of pictures."
+FEATURES = (
+    "A feature file, a pattern or a folder of such files, a data set whose rows to use, or a "
+    "folder of pictures."
+)
 _CHECKPOINT = (
     "Keep the state of the work in this file. A command that was stopped resumes from it when it "
     "is given again; the file is removed when the work is done."

@@ -17,12 +17,15 @@ from unseen.apps.cli.options import Features, Json, Model, NewClasses, Table
 from unseen.apps.cli.output import note, say, show, show_json, working
 from unseen.apps.cli.pictures import Images, is_pictures, new_classes, picture_rows
 from unseen.datasets import is_store, open_dataset, open_rows
+from unseen.datasets.bare_rows import is_bare
 from unseen.datasets.encoder_file import check_encoder
-from unseen.datasets.row_files import Rows, read_rows
+from unseen.datasets.row_files import Rows, read_rows, with_images
+from unseen.datasets.stores import rows_beside
 from unseen.errors import InputError, counted, listed, nearest
 from unseen.estimators import ZeroShotClassifier
 from unseen.files.writing import writing
 from unseen.rows.blocks import array_blocks
+from unseen.rows.store import RowStore
 from unseen.storage.models import KIND, tensors
 
 # Columns of a result.
@@ -195,6 +198,8 @@ def model_and_rows(
         return model, _stored(features, model, names)
     if is_pictures(features):
         return model, picture_rows(model, model_file, features, images)
+    if is_bare(features):  # of kinds that do not go together, which opening them says
+        return model, _stored(features, model, names)
     check_encoder(model, features, model_file)
     if not os.path.exists(features):
         dataset = paths.with_columns(open_dataset(features), model, names)
@@ -217,15 +222,17 @@ def _stored(features: str, model: ZeroShotClassifier, names: tuple[str, ...] | N
             f"{features} has {store.shape[1]} columns, but the model was trained on "
             f"{model.n_features_in_}"
         )
-    return Rows(store, store.labels)
+    return with_images(Rows(store, store.labels), Path(features))
 
 
 def beside_rows(rows: Rows) -> dict[str, np.ndarray]:
     """Columns that tell a user which row is which, under names that the result has no use for."""
-    named = {
-        f"{c} (given)" if c in _RESULT else c or "name": cells for c, cells in rows.beside.items()
-    }
-    known = {"image": rows.image_paths, "label": rows.labels}
+    # Read here, where they are shown: an index has no use for the names of its rows.
+    stored = rows_beside(rows.X) if isinstance(rows.X, RowStore) else rows
+    beside, images = stored.beside, rows.image_paths
+    images = stored.image_paths if images is None else images
+    named = {f"{c} (given)" if c in _RESULT else c or "name": cells for c, cells in beside.items()}
+    known = {"image": images, "label": rows.labels}
     return named | {c: cells for c, cells in known.items() if cells is not None}
 
 
