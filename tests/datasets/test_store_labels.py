@@ -90,3 +90,22 @@ def test_a_file_of_labels_is_a_flat_list(tmp_path: Path, X: np.ndarray):
     np.save(tmp_path / "labels.npy", np.zeros((len(X), 2), int))
     with pytest.raises(InputError, match="labels must be a flat list, not of the shape"):
         open_rows(tmp_path)
+
+
+def test_one_kind_of_features_is_enough(tmp_path: Path, X: np.ndarray):
+    """One of two would be taken in silence."""
+    (tmp_path / "features").mkdir()
+    for path in (tmp_path / "features" / "part.npy", tmp_path / "features.npy"):
+        np.save(path, X)
+    with pytest.raises(InputError, match=r"has 'features', 'features\.npy': keep only one"):
+        open_rows(tmp_path)
+
+
+def test_arrays_of_a_zarr_group_with_another_name_are_told(tmp_path: Path, X: np.ndarray):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
+    create = getattr(group, "create_array", None) or group.create_dataset  # zarr 3, zarr 2
+    create("emb", shape=X.shape, chunks=X.shape, dtype="f4")[:] = X
+    with pytest.raises(InputError, match="no array 'features' or 'X', but 'emb': open the one"):
+        open_rows(tmp_path / "x.zarr")
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr" / "emb")[:], X)

@@ -153,6 +153,9 @@ def store_in(folder: Path) -> Path | None:
     "features", a column of lists, a sparse matrix."""
     for path in (folder / "features.zarr", folder / "features"):
         if path.is_dir() and (is_zarr(path) or _shards(path)):
+            others = [p.name for p in folder.glob("features*") if p.stem == "features"]
+            if len(others) > 1:
+                raise InputError(f"{folder} has {listed(sorted(others))}: keep only one of them")
             return path
     for suffix in (".parquet", ".npz"):
         path = folder / f"features{suffix}"
@@ -279,7 +282,11 @@ def _zarr(path: Path) -> tuple[Part, Any]:
             found = {name: opened[name] for name in (*_ARRAYS, *_LABELS) if name in opened}
         features, labels = reading.first(found, _ARRAYS), reading.first(found, _LABELS)
         if features is None:
-            raise InputError(f"{path} has no array {listed(_ARRAYS)}")
+            there = listed(sorted(opened)) or "none"
+            raise InputError(
+                f"{path} has no array {' or '.join(map(repr, _ARRAYS))}, but {there}: open the one "
+                "that holds the rows, as in 'x.zarr/NAME'"
+            )
         check_shape(features, path, size, in_blocks=True)
         if labels is not None:
             check_shape(labels, path, size)
