@@ -12,6 +12,7 @@ import unseen
 from unseen import ClassTable, GaussianMatch, InputError, make_zero_shot, open_rows
 from unseen.datasets import ZeroShotDataset
 from unseen.estimators import METHODS, GalleryIndex, available, gallery, open_index
+from unseen.estimators.approximate import Approximate, Settings
 from unseen.estimators.gallery import _Best
 from unseen.estimators.gfzsl import GFZSL
 from unseen.inference.embedding import Algorithm4
@@ -207,6 +208,37 @@ def test_approximate_search_finds_what_it_promises(
         both, a, b = np.intersect1d(found.rows, true.rows, return_indices=True)
         np.testing.assert_allclose(found.scores[a], true.scores[b], rtol=1e-4, atol=1e-4)
         assert both.size > 0
+
+
+class Lists:
+    """Stands for compressed rows; a search of more lists finds more, of some classes late."""
+
+    nlist = 4096
+
+    def __init__(self, seed: int, most: float = 1.0) -> None:
+        self.needed = np.random.default_rng(seed).lognormal(4.0, 1.5, 256)
+        self.most, self.near = most, Approximate(self, 8, Settings(1, 2), 0.0)
+
+    def find(self, query: int) -> np.ndarray:
+        share = min((self.near.settings.lists / self.needed[query]) ** 0.1, 1.0) * self.most
+        return np.arange(round(100 * share))
+
+    def widen(self, recall: float) -> Approximate:
+        self.near.widen(self.find, [np.arange(100)] * self.needed.size, recall)
+        return self.near
+
+
+def test_the_recall_asked_for_is_reached_on_classes_that_did_not_set_it():
+    made = [Lists(seed).widen(0.95) for seed in range(20)]
+    assert min(near.recall for near in made) >= 0.95
+    assert max(near.settings.lists for near in made) < Lists.nlist / 8
+
+
+def test_a_recall_that_is_not_reached_is_said():
+    with pytest.warns(UserWarning, match=r"finds (89|90)\.\d% .* less than the 95\.0% asked for"):
+        near = Lists(0, most=0.9).widen(0.95)
+    assert near.settings.lists == Lists.nlist
+    assert near.asked == 0.95
 
 
 def test_approximate_search_gives_as_many_rows_as_are_asked_for(

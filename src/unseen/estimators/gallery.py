@@ -48,8 +48,9 @@ def index(
     folder : where the codes go, if they are not to stay in memory; `open_index` reads it again.
     approximate : search a compressed copy of the codes (extra `ann`) and score the best of what it
         finds exactly. None: from ten million rows on, if the method allows it. The search is
-        widened until it finds the share `recall` of the true first k on classes made up for it;
-        `recall_` is what it reaches on others.
+        widened until it finds more than the share `recall` of the true first k on classes made up
+        for it, with a margin for those that are harder; `recall_` is what it reaches on others. If
+        that is less than `recall`, a warning says so.
     """
     check_is_fitted(model)
     check_values({"k": [at_least(1)], "recall": [POSITIVE]}, {"k": k, "recall": recall})
@@ -99,6 +100,11 @@ class GalleryIndex:
     @property
     def n_rows(self) -> int:
         return sum(len(part) for part in self._parts)
+
+    @property
+    def _asked(self) -> float | None:
+        """The recall that approximate search was asked for, if that is known."""
+        return None if self._near is None else self._near.asked
 
     @property
     def recall_(self) -> float | None:
@@ -232,8 +238,10 @@ class GalleryIndex:
         return best.ranking()
 
     def _nearly(self, table: ClassTable, k: int) -> Ranking:
+        return self._nearly_by(self.model._prepare(table), k)
+
+    def _nearly_by(self, prepared: Any, k: int) -> Ranking:
         assert self._near is not None
-        prepared = self.model._prepare(table)
         queries: Any = self.model._gallery_queries(prepared)
         numbers = np.sort(self._near.search(queries, k))
         codes = self._codes_of(numbers)
@@ -279,8 +287,8 @@ class GalleryIndex:
         for start in range(0, names.size, _AT_ONCE):
             some = made_up.select(names[start : start + _AT_ONCE])
             true += [found.rows for found in self._exact(some, k)]
-        tables = [made_up.select([name]) for name in names.tolist()]
-        near.widen(lambda number: self._nearly(tables[number], k).rows, true, recall)
+        prepared = [self.model._prepare(made_up.select([name])) for name in names.tolist()]
+        near.widen(lambda number: self._nearly_by(prepared[number], k).rows, true, recall)
 
 
 class _Best:

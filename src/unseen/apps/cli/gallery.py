@@ -54,12 +54,16 @@ def index(
             made = gallery.index(model, rows.X, out, approximate, recall)
     seconds = time.perf_counter() - start
     if json:
-        facts = {"rows": made.n_rows, "recall": made.recall_, "seconds": seconds}
+        reached = {"recall": made.recall_, "recall_asked": made._asked}
+        facts = {"rows": made.n_rows, **reached, "seconds": seconds}
         show_json(facts | {"out": str(out)})
         return
     print(f"{out}: {made.n_rows:,} rows, {seconds:.2f} s")
     if made.recall_ is not None:
-        print(f"Approximate search finds {made.recall_:.1%} of the best rows (held-out queries).")
+        asked = "" if made._asked is None else f"; asked for were {made._asked:.1%}"
+        print(
+            f"Approximate search finds {made.recall_:.1%} of the best rows (held-out queries){asked}."
+        )
     print(f"Now: unseen retrieve --index {shlex.quote(str(out))} --class NAME")
 
 
