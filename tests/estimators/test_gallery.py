@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from unseen.estimators import METHODS, GalleryIndex, available, gallery, open_in
 from unseen.estimators.approximate import Approximate, Settings
 from unseen.estimators.gallery import _Best
 from unseen.estimators.gfzsl import GFZSL
+from unseen.files.reading import sha256
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
+from unseen.storage.tensors import sealed
 
 SMALL: dict[str, dict[str, Any]] = {
     "jlse": {"n_target_atoms": 10, "training__max_iter": 1},
@@ -269,6 +272,51 @@ def test_an_approximate_index_is_saved_and_extended(
     best = index.rank(name, 1, exact=True).rows[0]
     if best < 100:
         assert best + 8000 in again.rank(name, 5).rows
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lists": 0},
+        {"lists": 10**30},
+        {"again": -3},
+        {"again": 10**30},
+        {"width": 3},
+        {"recall": 7.0},
+        {"asked": "much"},
+        {"file": "other.faiss"},
+        {"file": "flat.faiss"},
+        {"file": "fewer.faiss"},
+        {"file": "none.faiss"},
+    ],
+)
+def test_a_list_that_was_sealed_anew_must_make_sense(
+    changes: dict[str, Any], tmp_path: Path, near: tuple[GalleryIndex, np.ndarray]
+):
+    near[0].save(tmp_path / "i")
+    path = tmp_path / "i" / "index.json"
+    content = json.loads(path.read_text())
+    content["near"] |= changes
+    if "file" in changes:
+        content["near"]["sha256"] = write_other(tmp_path / "i" / changes["file"], near[1])
+    path.write_text(sealed(content))
+    with pytest.raises(InputError, match="cannot be used"):
+        open_index(tmp_path / "i")
+
+
+def write_other(path: Path, rows: np.ndarray) -> str:
+    """Compressed rows that are not those of the index; returns the checksum."""
+    import faiss  # pyright: ignore[reportMissingImports]
+
+    width = {"other.faiss": 4}.get(path.name, rows.shape[1] // 2 * 2)
+    made: Any = faiss.index_factory(width, "Flat" if path.stem == "flat" else "IVF2,PQ2x8", 0)
+    vectors = np.ascontiguousarray(rows[:2000, :width])
+    made.train(vectors)
+    made.add(vectors)
+    faiss.write_index(made, str(path))
+    if path.stem == "none":
+        path.write_bytes(b"nothing")
+    return sha256(path)
 
 
 def test_the_extra_is_named(model: GaussianMatch, data: ZeroShotDataset):

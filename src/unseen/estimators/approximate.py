@@ -64,8 +64,8 @@ class Approximate:
         faiss: Any = require("faiss", "ann", "approximate search")
         if len(sample) < _MAKES:
             raise InputError(
-                f"{counted(len(sample), 'row')} cannot be compressed, which takes at least {_MAKES}: "
-                "leave out `approximate`"
+                f"{counted(len(sample), 'row')} cannot be compressed, which takes at least "
+                f"{_MAKES}: leave out `approximate`"
             )
         width = sample.shape[1]
         n_bytes = -(-width // _COLUMNS_A_BYTE)
@@ -143,11 +143,30 @@ class Approximate:
 
     @classmethod
     def read(cls, path: Path, facts: dict[str, Any]) -> Approximate:
-        """What `write` wrote; the path was checked by its checksum."""
+        """What `write` wrote; the path was checked by its checksum, which anyone can write anew."""
         faiss: Any = require("faiss", "ann", f"reading {path}")
         settings = Settings(facts["lists"], facts["again"])
-        found = faiss.read_index(str(path))
+        try:
+            found = faiss.read_index(str(path))
+        except RuntimeError as error:
+            raise InputError(f"{path} cannot be used: it holds no compressed rows") from error
         return cls(found, facts["width"], settings, facts["recall"], facts.get("asked"))
+
+    def fits(self, width: int, n_rows: int) -> bool:
+        """Whether these are so many rows of such a width, and the settings can be followed."""
+        faiss: Any = require("faiss", "ann", "approximate search")
+        found, settings = self._found, self.settings
+        if not isinstance(found, faiss.IndexIVFPQ) or self.width != width:
+            return False
+        columns = -(-width // _COLUMNS_A_BYTE) * _COLUMNS_A_BYTE
+        return (
+            found.metric_type == faiss.METRIC_INNER_PRODUCT
+            and found.d == found.quantizer.d == columns
+            and found.ntotal == found.invlists.compute_ntotal() == n_rows
+            and 1 <= settings.lists <= found.nlist == found.quantizer.ntotal
+            and 1 <= settings.again <= _AGAIN[-1]
+            and 0 <= self.recall <= 1
+        )
 
     def facts(self) -> dict[str, Any]:
         known = {"width": self.width, "recall": float(self.recall), **self.settings._asdict()}

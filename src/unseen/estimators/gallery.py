@@ -191,9 +191,16 @@ class GalleryIndex:
         self._parts, self._near = files.open_codes(folder)
         self._folder = folder
         row = np.zeros((1, self.model.n_features_in_), np.float32)
-        shape = self.model._gallery_codes(row).shape[1:]
-        if not self._parts or any(part.shape[1:] != shape for part in self._parts):
+        code = self.model._gallery_codes(row)
+        if not self._parts or any(part.shape[1:] != code.shape[1:] for part in self._parts):
             raise InputError(f"{folder} cannot be used: its codes are not of its model")
+        if self._near is None:
+            return
+        if not self._near.fits(self.model._gallery_vectors(code).shape[1], self.n_rows):
+            raise InputError(
+                f"{folder} cannot be used: its compressed rows are not those of its codes, or "
+                "cannot be searched as it says; index the rows again"
+            )
 
     # -- search ---------------------------------------------------------------------------------
 

@@ -61,9 +61,8 @@ def index(
     print(f"{out}: {made.n_rows:,} rows, {seconds:.2f} s")
     if made.recall_ is not None:
         asked = "" if made._asked is None else f"; asked for were {made._asked:.1%}"
-        print(
-            f"Approximate search finds {made.recall_:.1%} of the best rows (held-out queries){asked}."
-        )
+        found = f"{made.recall_:.1%} of the best rows (held-out queries)"
+        print(f"Approximate search finds {found}{asked}.")
     print(f"Now: unseen retrieve --index {shlex.quote(str(out))} --class NAME")
 
 
