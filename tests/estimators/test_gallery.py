@@ -175,8 +175,13 @@ def test_errors(data: ZeroShotDataset, model: GaussianMatch):
     index = unseen.index(model, data.X[:30])
     with pytest.raises(InputError, match="k=31 is more than the 30 rows"):
         index.rank(data.unseen[0], 31)
+    with pytest.raises(InputError, match="k=2 is more than the 1 row there is"):
+        unseen.index(model, data.X[:1]).rank(data.unseen[0], 2)
     with pytest.raises(InputError, match="rank takes one class, not"):
         index.rank(data.classes, 3)
+    for rank in (index.rank, lambda names: model.rank(names, data.X)):
+        with pytest.raises(InputError, match="rank takes one class, not a list"):
+            rank([data.unseen[0]])
     made = GFZSL().fit(*data.training_set(), classes=data.classes)
     with pytest.raises(InputError, match="no inner products"):
         unseen.index(made, data.X, approximate=True)
@@ -184,6 +189,14 @@ def test_errors(data: ZeroShotDataset, model: GaussianMatch):
         unseen.index(model, data.X, recall=2.0)
     with pytest.raises(InputError, match="k must be"):
         unseen.index(model, data.X, k=0)
+
+
+@pytest.mark.parametrize("path", ["u.npy", Path("u.npy")])
+def test_a_path_in_place_of_rows_is_told_how_to_be_read(path: Any, model: GaussianMatch):
+    calls = [model.predict, model.explain, lambda p: unseen.index(model, p)]
+    for call in calls:
+        with pytest.raises(InputError, match=r"not the path 'u.npy': give open_rows\('u.npy'\)"):
+            call(path)
 
 
 # -- approximate search ---
@@ -242,6 +255,15 @@ def test_a_recall_that_is_not_reached_is_said():
         near = Lists(0, most=0.9).widen(0.95)
     assert near.settings.lists == Lists.nlist
     assert near.asked == 0.95
+
+
+@pytest.mark.parametrize(("n_rows", "said"), [(1, "1 row cannot"), (255, "255 rows cannot")])
+def test_too_few_rows_to_be_compressed(
+    n_rows: int, said: str, data: ZeroShotDataset, model: GaussianMatch
+):
+    pytest.importorskip("faiss")
+    with pytest.raises(InputError, match=f"{said} be compressed, which takes at least 256: leave"):
+        unseen.index(model, data.X[:n_rows], approximate=True)
 
 
 def test_approximate_search_gives_as_many_rows_as_are_asked_for(
@@ -308,7 +330,7 @@ def write_other(path: Path, rows: np.ndarray) -> str:
     """Compressed rows that are not those of the index; returns the checksum."""
     import faiss  # pyright: ignore[reportMissingImports]
 
-    width = {"other.faiss": 4}.get(path.name, rows.shape[1] // 2 * 2)
+    width = 4 if path.stem == "other" else rows.shape[1] // 2 * 2
     made: Any = faiss.index_factory(width, "Flat" if path.stem == "flat" else "IVF2,PQ2x8", 0)
     vectors = np.ascontiguousarray(rows[:2000, :width])
     made.train(vectors)

@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError
+from unseen.errors import InputError, counted
 from unseen.estimators import gallery_files as files
 from unseen.estimators.approximate import Approximate, mixtures
 from unseen.estimators.base import ZeroShotClassifier, checked_rows
+from unseen.estimators.candidates import check_one_class
 from unseen.estimators.scoring import Ranking, checked_k
 from unseen.inference.relative import relative_scores
 from unseen.rows.blocks import array_blocks, row_blocks
@@ -115,7 +116,7 @@ class GalleryIndex:
 
     def __repr__(self) -> str:
         kind = "exact" if self._near is None else f"approximate, recall {self._near.recall:.3f}"
-        return f"GalleryIndex({type(self.model).__name__}, {self.n_rows:,} rows, {kind})"
+        return f"GalleryIndex({type(self.model).__name__}, {counted(self.n_rows, 'row')}, {kind})"
 
     def rank(self, name: Any, k: int = 10, against: Any = None, exact: bool = False) -> Ranking:
         """The k rows that fit the class `name` best, as `rank` of the model gives them.
@@ -124,6 +125,7 @@ class GalleryIndex:
         the rows, which is always exact, as is everything with `exact`.
         """
         checked_k(k, self.n_rows, "rows")
+        check_one_class(name)
         if against is not None:
             return self._relative(self.model._against(_one(name), against), k)
         table = self.model._candidates(_one(name))

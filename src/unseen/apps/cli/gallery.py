@@ -13,7 +13,7 @@ import typer
 from unseen.apps.cli.options import Features, Json, Model
 from unseen.apps.cli.output import show_json, working
 from unseen.apps.cli.rows import model_and_rows
-from unseen.errors import InputError
+from unseen.errors import InputError, counted
 from unseen.estimators import ZeroShotClassifier, gallery, open_index
 
 
@@ -44,7 +44,7 @@ def index(
     """
     model, rows = model_and_rows(model_file, features, None)
     start = time.perf_counter()
-    with working(f"indexing {rows.X.shape[0]:,} rows"):
+    with working(f"indexing {counted(rows.X.shape[0], 'row')}"):
         if add:
             made = open_index(out)
             if not _is_same(model, made.model, np.asarray(rows.X[:4])):
@@ -58,7 +58,7 @@ def index(
         facts = {"rows": made.n_rows, **reached, "seconds": seconds}
         show_json(facts | {"out": str(out)})
         return
-    print(f"{out}: {made.n_rows:,} rows, {seconds:.2f} s")
+    print(f"{out}: {counted(made.n_rows, 'row')}, {seconds:.2f} s")
     if made.recall_ is not None:
         asked = "" if made._asked is None else f"; asked for were {made._asked:.1%}"
         found = f"{made.recall_:.1%} of the best rows (held-out queries)"
