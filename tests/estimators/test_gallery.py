@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import unseen
 from unseen import ClassTable, GaussianMatch, InputError, make_zero_shot, open_rows
 from unseen.datasets import ZeroShotDataset
 from unseen.estimators import METHODS, GalleryIndex, available, gallery, open_index
+from unseen.estimators.approximate import Approximate, Settings
 from unseen.estimators.gallery import _Best
 from unseen.estimators.gfzsl import GFZSL
+from unseen.files.reading import sha256
 from unseen.inference.embedding import Algorithm4
 from unseen.inference.pairwise import Algorithm3
 from unseen.inference.scorer import DataFit
+from unseen.storage.tensors import sealed
 
 SMALL: dict[str, dict[str, Any]] = {
     "jlse": {"n_target_atoms": 10, "training__max_iter": 1},
@@ -171,8 +175,13 @@ def test_errors(data: ZeroShotDataset, model: GaussianMatch):
     index = unseen.index(model, data.X[:30])
     with pytest.raises(InputError, match="k=31 is more than the 30 rows"):
         index.rank(data.unseen[0], 31)
+    with pytest.raises(InputError, match="k=2 is more than the 1 row there is"):
+        unseen.index(model, data.X[:1]).rank(data.unseen[0], 2)
     with pytest.raises(InputError, match="rank takes one class, not"):
         index.rank(data.classes, 3)
+    for rank in (index.rank, lambda names: model.rank(names, data.X)):
+        with pytest.raises(InputError, match="rank takes one class, not a list"):
+            rank([data.unseen[0]])
     made = GFZSL().fit(*data.training_set(), classes=data.classes)
     with pytest.raises(InputError, match="no inner products"):
         unseen.index(made, data.X, approximate=True)
@@ -180,6 +189,14 @@ def test_errors(data: ZeroShotDataset, model: GaussianMatch):
         unseen.index(model, data.X, recall=2.0)
     with pytest.raises(InputError, match="k must be"):
         unseen.index(model, data.X, k=0)
+
+
+@pytest.mark.parametrize("path", ["u.npy", Path("u.npy")])
+def test_a_path_in_place_of_rows_is_told_how_to_be_read(path: Any, model: GaussianMatch):
+    calls = [model.predict, model.explain, lambda p: unseen.index(model, p)]
+    for call in calls:
+        with pytest.raises(InputError, match=r"not the path 'u.npy': give open_rows\('u.npy'\)"):
+            call(path)
 
 
 # -- approximate search ---
@@ -207,6 +224,46 @@ def test_approximate_search_finds_what_it_promises(
         both, a, b = np.intersect1d(found.rows, true.rows, return_indices=True)
         np.testing.assert_allclose(found.scores[a], true.scores[b], rtol=1e-4, atol=1e-4)
         assert both.size > 0
+
+
+class Lists:
+    """Stands for compressed rows; a search of more lists finds more, of some classes late."""
+
+    nlist = 4096
+
+    def __init__(self, seed: int, most: float = 1.0) -> None:
+        self.needed = np.random.default_rng(seed).lognormal(4.0, 1.5, 256)
+        self.most, self.near = most, Approximate(self, 8, Settings(1, 2), 0.0)
+
+    def find(self, query: int) -> np.ndarray:
+        share = min((self.near.settings.lists / self.needed[query]) ** 0.1, 1.0) * self.most
+        return np.arange(round(100 * share))
+
+    def widen(self, recall: float) -> Approximate:
+        self.near.widen(self.find, [np.arange(100)] * self.needed.size, recall)
+        return self.near
+
+
+def test_the_recall_asked_for_is_reached_on_classes_that_did_not_set_it():
+    made = [Lists(seed).widen(0.95) for seed in range(20)]
+    assert min(near.recall for near in made) >= 0.95
+    assert max(near.settings.lists for near in made) < Lists.nlist / 8
+
+
+def test_a_recall_that_is_not_reached_is_said():
+    with pytest.warns(UserWarning, match=r"finds (89|90)\.\d% .* less than the 95\.0% asked for"):
+        near = Lists(0, most=0.9).widen(0.95)
+    assert near.settings.lists == Lists.nlist
+    assert near.asked == 0.95
+
+
+@pytest.mark.parametrize(("n_rows", "said"), [(1, "1 row cannot"), (255, "255 rows cannot")])
+def test_too_few_rows_to_be_compressed(
+    n_rows: int, said: str, data: ZeroShotDataset, model: GaussianMatch
+):
+    pytest.importorskip("faiss")
+    with pytest.raises(InputError, match=f"{said} be compressed, which takes at least 256: leave"):
+        unseen.index(model, data.X[:n_rows], approximate=True)
 
 
 def test_approximate_search_gives_as_many_rows_as_are_asked_for(
@@ -237,6 +294,51 @@ def test_an_approximate_index_is_saved_and_extended(
     best = index.rank(name, 1, exact=True).rows[0]
     if best < 100:
         assert best + 8000 in again.rank(name, 5).rows
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lists": 0},
+        {"lists": 10**30},
+        {"again": -3},
+        {"again": 10**30},
+        {"width": 3},
+        {"recall": 7.0},
+        {"asked": "much"},
+        {"file": "other.faiss"},
+        {"file": "flat.faiss"},
+        {"file": "fewer.faiss"},
+        {"file": "none.faiss"},
+    ],
+)
+def test_a_list_that_was_sealed_anew_must_make_sense(
+    changes: dict[str, Any], tmp_path: Path, near: tuple[GalleryIndex, np.ndarray]
+):
+    near[0].save(tmp_path / "i")
+    path = tmp_path / "i" / "index.json"
+    content = json.loads(path.read_text())
+    content["near"] |= changes
+    if "file" in changes:
+        content["near"]["sha256"] = write_other(tmp_path / "i" / changes["file"], near[1])
+    path.write_text(sealed(content))
+    with pytest.raises(InputError, match="cannot be used"):
+        open_index(tmp_path / "i")
+
+
+def write_other(path: Path, rows: np.ndarray) -> str:
+    """Compressed rows that are not those of the index; returns the checksum."""
+    import faiss  # pyright: ignore[reportMissingImports]
+
+    width = 4 if path.stem == "other" else rows.shape[1] // 2 * 2
+    made: Any = faiss.index_factory(width, "Flat" if path.stem == "flat" else "IVF2,PQ2x8", 0)
+    vectors = np.ascontiguousarray(rows[:2000, :width])
+    made.train(vectors)
+    made.add(vectors)
+    faiss.write_index(made, str(path))
+    if path.stem == "none":
+        path.write_bytes(b"nothing")
+    return sha256(path)
 
 
 def test_the_extra_is_named(model: GaussianMatch, data: ZeroShotDataset):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError, require
+from unseen.errors import InputError, counted, require, warn_user
 from unseen.support.work import tell
 
 # Columns that share one byte of a compressed row. With more, rows of one class, which differ
@@ -19,7 +19,11 @@ _COLUMNS_A_BYTE = 2
 _ROWS_A_LIST, _MOST_LISTS, _SAMPLE_A_LIST = 64, 65_536, 64
 _STEPS, _SAMPLE_A_CODE = 6, 40  # of k-means, for lists and codebooks
 _MAKES = 256  # rows that the codebook of a byte needs
-_N_QUERIES = 64
+_N_QUERIES = 256
+# What is found must exceed what is asked by so many standard errors over the queries that decide,
+# as queries differ much and others measure what is reached.
+_MARGIN = 4.0
+_GLANCE = 32  # queries that tell whether a search is far too narrow
 # How many times more rows than are asked for are scored exactly.
 _AGAIN = (2, 8, 32, 128)
 
@@ -38,8 +42,11 @@ class Approximate:
     distance, which costs nearly all of the recall.
     """
 
-    def __init__(self, found: Any, width: int, settings: Settings, recall: float) -> None:
-        self._found, self.width, self.settings, self.recall = found, width, settings, recall
+    def __init__(
+        self, found: Any, width: int, settings: Settings, recall: float, asked: float | None = None
+    ) -> None:
+        self._found, self.width, self.settings = found, width, settings
+        self.recall, self.asked = recall, asked
 
     @staticmethod
     def n_lists(n_rows: int) -> int:
@@ -57,7 +64,8 @@ class Approximate:
         faiss: Any = require("faiss", "ann", "approximate search")
         if len(sample) < _MAKES:
             raise InputError(
-                f"{len(sample)} rows are too few to be compressed: leave out `approximate`"
+                f"{counted(len(sample), 'row')} cannot be compressed, which takes at least "
+                f"{_MAKES}: leave out `approximate`"
             )
         width = sample.shape[1]
         n_bytes = -(-width // _COLUMNS_A_BYTE)
@@ -95,42 +103,74 @@ class Approximate:
     ) -> None:
         """Look through as few lists as find the share `recall` of the true rows.
 
-        Half of the queries decide, by what they find less its standard error; the others measure
-        what is reached. `find` searches for one.
+        Half of the queries decide, by what they find less `_MARGIN` standard errors; the others
+        measure what is reached. `find` searches for one.
         """
         half = len(true) // 2
-        choices: list[tuple[float, Settings]] = []
-        for again in _AGAIN:
-            lists = 1
-            while True:
-                self.settings = Settings(lists, again)
-                start = time.perf_counter()
-                shares = _shares(find, true, range(half))
-                seconds = time.perf_counter() - start
-                if shares.mean() - shares.std() / np.sqrt(half) >= recall:
-                    choices.append((seconds, self.settings))
-                    break
-                if lists >= self._found.nlist:
-                    break
-                lists = min(2 * lists, self._found.nlist)
+        choices = [self._narrowest(again, find, true[:half], recall) for again in _AGAIN]
         # Where even all lists are not enough: the widest there is.
-        widest = Settings(self._found.nlist, _AGAIN[-1])
-        self.settings = min(choices)[1] if choices else widest
+        widest = (np.inf, Settings(self._found.nlist, _AGAIN[-1]))
+        self.settings = min([widest, *(found for found in choices if found)])[1]
         self.recall = float(_shares(find, true, range(half, len(true))).mean())
+        self.asked = float(recall)
         tell(f"recall {self.recall:.3f} by {self.settings.lists} of {self._found.nlist} lists")
+        if self.recall < recall:
+            warn_user(
+                f"approximate search finds {self.recall:.1%} of the best rows, less than the "
+                f"{recall:.1%} asked for: `rank` with exact=True finds all"
+            )
+
+    def _narrowest(
+        self,
+        again: int,
+        find: Callable[[int], np.ndarray],
+        true: Sequence[np.ndarray],
+        recall: float,
+    ) -> tuple[float, Settings] | None:
+        """The fewest lists that are enough with so many rows scored exactly, and seconds taken."""
+        first = range(min(_GLANCE, len(true)))
+        for lists in _widths(self._found.nlist):
+            self.settings = Settings(lists, again)
+            if _most_likely(_shares(find, true, first)) < recall:
+                continue
+            start = time.perf_counter()
+            if _surely(_shares(find, true, range(len(true)))) >= recall:
+                return time.perf_counter() - start, self.settings
+        return None
 
     def write(self, path: Path) -> None:
         require("faiss", "ann", "approximate search").write_index(self._found, str(path))
 
     @classmethod
     def read(cls, path: Path, facts: dict[str, Any]) -> Approximate:
-        """What `write` wrote; the path was checked by its checksum."""
+        """What `write` wrote; the path was checked by its checksum, which anyone can write anew."""
         faiss: Any = require("faiss", "ann", f"reading {path}")
-        settings = Settings(int(facts["lists"]), int(facts["again"]))
-        return cls(faiss.read_index(str(path)), int(facts["width"]), settings, facts["recall"])
+        settings = Settings(facts["lists"], facts["again"])
+        try:
+            found = faiss.read_index(str(path))
+        except RuntimeError as error:
+            raise InputError(f"{path} cannot be used: it holds no compressed rows") from error
+        return cls(found, facts["width"], settings, facts["recall"], facts.get("asked"))
+
+    def fits(self, width: int, n_rows: int) -> bool:
+        """Whether these are so many rows of such a width, and the settings can be followed."""
+        faiss: Any = require("faiss", "ann", "approximate search")
+        found, settings = self._found, self.settings
+        if not isinstance(found, faiss.IndexIVFPQ) or self.width != width:
+            return False
+        columns = -(-width // _COLUMNS_A_BYTE) * _COLUMNS_A_BYTE
+        return (
+            found.metric_type == faiss.METRIC_INNER_PRODUCT
+            and found.d == found.quantizer.d == columns
+            and found.ntotal == found.invlists.compute_ntotal() == n_rows
+            and 1 <= settings.lists <= found.nlist == found.quantizer.ntotal
+            and 1 <= settings.again <= _AGAIN[-1]
+            and 0 <= self.recall <= 1
+        )
 
     def facts(self) -> dict[str, Any]:
-        return {"width": self.width, "recall": float(self.recall), **self.settings._asdict()}
+        known = {"width": self.width, "recall": float(self.recall), **self.settings._asdict()}
+        return known | ({} if self.asked is None else {"asked": self.asked})
 
 
 def mixtures(model: Any) -> ClassTable:
@@ -148,6 +188,23 @@ def _shares(
 ) -> np.ndarray:
     """The share of the true rows that is found for each of these queries."""
     return np.array([np.isin(true[number], find(number)).mean() for number in queries])
+
+
+def _surely(shares: np.ndarray) -> float:
+    return shares.mean() - _MARGIN * shares.std() / np.sqrt(shares.size)
+
+
+def _most_likely(shares: np.ndarray) -> float:
+    return shares.mean() + _MARGIN * shares.std() / np.sqrt(shares.size)
+
+
+def _widths(most: int) -> Iterator[int]:
+    """1, 2, 3, 4, 6, 9, ... up to so many lists."""
+    lists = 1
+    while lists < most:
+        yield lists
+        lists += max(1, lists // 2)
+    yield most
 
 
 def _padded(vectors: np.ndarray, width: int) -> np.ndarray:

@@ -29,6 +29,12 @@ def candidates_of(model: Scoring, candidates: Any) -> ClassTable:
     return known.encode(candidates).with_columns_of(known)
 
 
+def check_one_class(name: Any) -> None:
+    """An error for a list in place of a name."""
+    if isinstance(name, (list, tuple, set)) or (isinstance(name, np.ndarray) and name.ndim):
+        raise InputError("rank takes one class, not a list: give its name alone")
+
+
 def _group(model: Scoring, word: str) -> np.ndarray:
     groups = {
         "all": np.sort(model.class_table_.names),

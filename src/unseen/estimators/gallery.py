@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError
+from unseen.errors import InputError, counted
 from unseen.estimators import gallery_files as files
 from unseen.estimators.approximate import Approximate, mixtures
 from unseen.estimators.base import ZeroShotClassifier, checked_rows
+from unseen.estimators.candidates import check_one_class
 from unseen.estimators.scoring import Ranking, checked_k
 from unseen.inference.relative import relative_scores
 from unseen.rows.blocks import array_blocks, row_blocks
@@ -48,8 +49,9 @@ def index(
     folder : where the codes go, if they are not to stay in memory; `open_index` reads it again.
     approximate : search a compressed copy of the codes (extra `ann`) and score the best of what it
         finds exactly. None: from ten million rows on, if the method allows it. The search is
-        widened until it finds the share `recall` of the true first k on classes made up for it;
-        `recall_` is what it reaches on others.
+        widened until it finds more than the share `recall` of the true first k on classes made up
+        for it, with a margin for those that are harder; `recall_` is what it reaches on others. If
+        that is less than `recall`, a warning says so.
     """
     check_is_fitted(model)
     check_values({"k": [at_least(1)], "recall": [POSITIVE]}, {"k": k, "recall": recall})
@@ -101,6 +103,11 @@ class GalleryIndex:
         return sum(len(part) for part in self._parts)
 
     @property
+    def _asked(self) -> float | None:
+        """The recall that approximate search was asked for, if that is known."""
+        return None if self._near is None else self._near.asked
+
+    @property
     def recall_(self) -> float | None:
         return None if self._near is None else self._near.recall
 
@@ -109,7 +116,7 @@ class GalleryIndex:
 
     def __repr__(self) -> str:
         kind = "exact" if self._near is None else f"approximate, recall {self._near.recall:.3f}"
-        return f"GalleryIndex({type(self.model).__name__}, {self.n_rows:,} rows, {kind})"
+        return f"GalleryIndex({type(self.model).__name__}, {counted(self.n_rows, 'row')}, {kind})"
 
     def rank(self, name: Any, k: int = 10, against: Any = None, exact: bool = False) -> Ranking:
         """The k rows that fit the class `name` best, as `rank` of the model gives them.
@@ -118,6 +125,7 @@ class GalleryIndex:
         the rows, which is always exact, as is everything with `exact`.
         """
         checked_k(k, self.n_rows, "rows")
+        check_one_class(name)
         if against is not None:
             return self._relative(self.model._against(_one(name), against), k)
         table = self.model._candidates(_one(name))
@@ -185,9 +193,16 @@ class GalleryIndex:
         self._parts, self._near = files.open_codes(folder)
         self._folder = folder
         row = np.zeros((1, self.model.n_features_in_), np.float32)
-        shape = self.model._gallery_codes(row).shape[1:]
-        if not self._parts or any(part.shape[1:] != shape for part in self._parts):
+        code = self.model._gallery_codes(row)
+        if not self._parts or any(part.shape[1:] != code.shape[1:] for part in self._parts):
             raise InputError(f"{folder} cannot be used: its codes are not of its model")
+        if self._near is None:
+            return
+        if not self._near.fits(self.model._gallery_vectors(code).shape[1], self.n_rows):
+            raise InputError(
+                f"{folder} cannot be used: its compressed rows are not those of its codes, or "
+                "cannot be searched as it says; index the rows again"
+            )
 
     # -- search ---------------------------------------------------------------------------------
 
@@ -232,8 +247,10 @@ class GalleryIndex:
         return best.ranking()
 
     def _nearly(self, table: ClassTable, k: int) -> Ranking:
+        return self._nearly_by(self.model._prepare(table), k)
+
+    def _nearly_by(self, prepared: Any, k: int) -> Ranking:
         assert self._near is not None
-        prepared = self.model._prepare(table)
         queries: Any = self.model._gallery_queries(prepared)
         numbers = np.sort(self._near.search(queries, k))
         codes = self._codes_of(numbers)
@@ -279,8 +296,8 @@ class GalleryIndex:
         for start in range(0, names.size, _AT_ONCE):
             some = made_up.select(names[start : start + _AT_ONCE])
             true += [found.rows for found in self._exact(some, k)]
-        tables = [made_up.select([name]) for name in names.tolist()]
-        near.widen(lambda number: self._nearly(tables[number], k).rows, true, recall)
+        prepared = [self.model._prepare(made_up.select([name])) for name in names.tolist()]
+        near.widen(lambda number: self._nearly_by(prepared[number], k).rows, true, recall)
 
 
 class _Best:

@@ -164,6 +164,7 @@ def _makes_sense(content: dict[str, Any]) -> bool:
         and isinstance(content.get("model"), str)
         and (near is None or _has(near, file=str, sha256=str, width=int, lists=int, again=int))
         and (near is None or isinstance(near.get("recall"), float))
+        and (near is None or isinstance(near.get("asked", 0.0), float))
     )
 
 

@@ -11,11 +11,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
-from unseen.errors import InputError, TrustWarning, UnableError, require, warn_user
-from unseen.estimators.candidates import candidates_of, doubts_of_scores, n_tied
+from unseen.errors import InputError, TrustWarning, UnableError, counted, require, warn_user
+from unseen.estimators.candidates import (
+    candidates_of,
+    check_one_class,
+    doubts_of_scores,
+    n_tied,
+)
 from unseen.estimators.linear_explanation import explain_linear
 from unseen.inference.relative import probabilities, relative_scores
-from unseen.rows.blocks import is_dask
+from unseen.rows.blocks import check_no_path, is_dask
 from unseen.rows.scaling import ClassScaling, GroupedScaling, RowScaling
 from unseen.support.guarded import guarded
 from unseen.support.parameters import at_least, check_number, check_values
@@ -158,6 +163,7 @@ class Scoring(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         if np.ndim(name) and not np.ndim(X):
             raise InputError("rank takes the name of a class first and the rows second")
+        check_one_class(name)
         if is_dask(X):
             return self._rank_on_dask([name], X, k, against)
         return self._rank(lambda table: self.similarities(X, table), [name], k, against)
@@ -320,7 +326,8 @@ def on_dask() -> Any:
 def checked_k(k: int, most: int, what: str) -> int:
     check_values({"k": [at_least(1)]}, {"k": k})
     if k > most:
-        raise InputError(f"k={k} is more than the {most} {what} there are")
+        there = f"{counted(most, what.removesuffix('s'))} there {'is' if most == 1 else 'are'}"
+        raise InputError(f"k={k} is more than the {there}")
     return int(k)
 
 
@@ -328,6 +335,7 @@ def one_row(x: Any) -> Any:
     """One row as a table of one row; names of columns are kept."""
     if is_dask(x):
         raise InputError("explain takes one row that is here, not a Dask collection: x.compute()")
+    check_no_path(x)
     if np.ndim(x) == 1:
         return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
     if np.ndim(x) != 2 or len(x) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,7 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     """Rows as scikit-learn checks them for a model, in a precision that the library computes in."""
     from sklearn.utils.validation import validate_data
 
+    check_no_path(X)
     given: Any = X
     if isinstance(X, np.ma.MaskedArray):
         check_unmasked(X, "X")
@@ -88,6 +90,13 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     )
     _check_finite(found)
     return found
+
+
+def check_no_path(X: Any) -> None:
+    """An error for the name of a file in place of the rows in it."""
+    if isinstance(X, (str, os.PathLike)):
+        path = os.fspath(X)
+        raise InputError(f"rows are numbers, not the path {path!r}: give open_rows({path!r})")
 
 
 def _check_finite(X: np.ndarray) -> None:

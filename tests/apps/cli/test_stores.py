@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,19 @@ def test_an_index_answers_as_the_model_does(folder: Path, tmp_path: Path):
     run_unseen("fit", folder, "--out", other, "--method", "eszsl")
     mixed = run_unseen("index", other, pattern, "--out", index, "--add")
     assert_one_sentence(mixed, "was made by another model")
+
+
+def test_an_approximate_index_tells_what_was_asked_and_what_is_reached(
+    folder: Path, tmp_path: Path
+):
+    pytest.importorskip("faiss")
+    model, rows, asked = tmp_path / "m.unseen", folder / "features", ["--recall", 0.8]
+    run_unseen("fit", folder, "--out", model)
+    made = run_unseen("index", model, rows, "--out", tmp_path / "i", "--approximate", *asked)
+    assert re.search(r"finds [89]\d\.\d% of the best rows .*asked for were 80\.0%", made.out)
+    more = ["index", model, rows, "--out", tmp_path / "i", "--add", "--json"]
+    facts = run_unseen(*more).json
+    assert facts["recall_asked"] == 0.8 <= facts["recall"]
 
 
 def test_a_broken_shard_is_named(folder: Path, tmp_path: Path):

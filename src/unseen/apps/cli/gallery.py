@@ -13,7 +13,7 @@ import typer
 from unseen.apps.cli.options import Features, Json, Model
 from unseen.apps.cli.output import show_json, working
 from unseen.apps.cli.rows import model_and_rows
-from unseen.errors import InputError
+from unseen.errors import InputError, counted
 from unseen.estimators import ZeroShotClassifier, gallery, open_index
 
 
@@ -44,7 +44,7 @@ def index(
     """
     model, rows = model_and_rows(model_file, features, None)
     start = time.perf_counter()
-    with working(f"indexing {rows.X.shape[0]:,} rows"):
+    with working(f"indexing {counted(rows.X.shape[0], 'row')}"):
         if add:
             made = open_index(out)
             if not _is_same(model, made.model, np.asarray(rows.X[:4])):
@@ -54,12 +54,15 @@ def index(
             made = gallery.index(model, rows.X, out, approximate, recall)
     seconds = time.perf_counter() - start
     if json:
-        facts = {"rows": made.n_rows, "recall": made.recall_, "seconds": seconds}
+        reached = {"recall": made.recall_, "recall_asked": made._asked}
+        facts = {"rows": made.n_rows, **reached, "seconds": seconds}
         show_json(facts | {"out": str(out)})
         return
-    print(f"{out}: {made.n_rows:,} rows, {seconds:.2f} s")
+    print(f"{out}: {counted(made.n_rows, 'row')}, {seconds:.2f} s")
     if made.recall_ is not None:
-        print(f"Approximate search finds {made.recall_:.1%} of the best rows (held-out queries).")
+        asked = "" if made._asked is None else f"; asked for were {made._asked:.1%}"
+        found = f"{made.recall_:.1%} of the best rows (held-out queries)"
+        print(f"Approximate search finds {found}{asked}.")
     print(f"Now: unseen retrieve --index {shlex.quote(str(out))} --class NAME")
 
 
