@@ -63,7 +63,7 @@ def _value(path: Path, file: Any, name: str) -> np.ndarray:
 
 
 def _texts(path: Path, name: str, file: Any) -> np.ndarray:
-    """The texts of a cell array, flat. A cell that many refer to is read once and counts for each."""
+    """The texts of a cell array, flat; a cell that many refer to is read once, counts for each."""
     node, what = file[name], f"{path}: variable {name!r}"
     counted = Names(what, path.stat().st_size)
     counted.count(node.size)  # the references themselves
