@@ -117,6 +117,20 @@ def test_lists_of_different_lengths_are_an_error(tmp_path: Path):
     assert open_rows(tmp_path / "y.parquet", column="b")[0].tolist() == [2.0]
 
 
+def test_numbers_beside_lists_are_not_dropped_in_silence(tmp_path: Path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    lists = [[1.0, 2.0]] * 2
+    named = {"label": [0, 1], "ID": [7, 8], "image": ["a.png", "b.png"], "says": ["x", "y"]}
+    pq.write_table(pa.table({"embedding": lists, **named}), tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").shape == (2, 2)
+    table = pa.table({"age": [1.5, 2], "tame": [True, False], "embedding": lists, **named})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="columns of numbers, 'age', 'tame', beside the lists of"):
+        open_rows(tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet", column="embedding").shape == (2, 2)
+
+
 def test_lists_differ_in_length_between_groups_of_rows(tmp_path: Path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pa.table({"embedding": [[1.0, 2.0], [3.0, 4.0], [5.0], [6.0]]})
