@@ -61,7 +61,8 @@ def check_unmasked(array: Any, what: str) -> None:
     """An error if some cells of an array are masked: numpy would use what is behind the mask."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         cells = counted(int(np.ma.count_masked(array)), "masked cell")
-        raise InputError(f"{what} has {cells}: fill or drop them first")
+        has = "have" if what.endswith("s") else "has"
+        raise InputError(f"{what} {has} {cells}: fill or drop them first")
 
 
 # -- vectors --------------------------------------------------------------------------------------
