@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import ESZSL, ClassTable, InputError, open_rows
+from unseen.datasets import ZeroShotDataset
 from unseen.files import reading
 from unseen.rows.store import RowStore
 
@@ -115,6 +116,20 @@ def test_lists_of_different_lengths_are_an_error(tmp_path: Path):
     with pytest.raises(InputError, match="say which by `column`"):
         open_rows(tmp_path / "y.parquet")
     assert open_rows(tmp_path / "y.parquet", column="b")[0].tolist() == [2.0]
+
+
+def test_numbers_beside_lists_are_not_dropped_in_silence(tmp_path: Path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    lists = [[1.0, 2.0]] * 2
+    named = {"label": [0, 1], "ID": [7, 8], "image": ["a.png", "b.png"], "says": ["x", "y"]}
+    pq.write_table(pa.table({"embedding": lists, **named}), tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet").shape == (2, 2)
+    table = pa.table({"age": [1.5, 2], "tame": [True, False], "embedding": lists, **named})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="columns of numbers, 'age', 'tame', beside the lists of"):
+        open_rows(tmp_path / "x.parquet")
+    assert open_rows(tmp_path / "x.parquet", column="embedding").shape == (2, 2)
 
 
 def test_lists_differ_in_length_between_groups_of_rows(tmp_path: Path):
@@ -490,3 +505,23 @@ def test_a_zarr_folder_is_found_from_another_folder(
     blocks = pytest.importorskip("dask.array") and open_rows("x.zarr").to_dask(20)
     monkeypatch.chdir("/")
     np.testing.assert_array_equal(blocks.compute(scheduler="sync"), X)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).maxexp <= 1024, reason="no longer than float64 here")
+def test_numbers_beyond_float64_are_told_as_infinite(tmp_path: Path):
+    """Warnings are errors here: numpy's own do not reach the user."""
+    X, y = np.eye(6, 2, dtype=np.longdouble), ["a", "b"] * 3
+    X[3, 1] = np.longdouble("1e4000")
+    np.save(tmp_path / "x.npy", X)
+    table, store = ClassTable(["a", "b"], np.eye(2)), open_rows(tmp_path / "x.npy")
+    said = "NaN or infinite in row 3, column 1"
+    for use in (
+        lambda: ZeroShotDataset("x", X, np.array(y), table, np.array([], str)),
+        lambda: ESZSL().fit(X, y, table),
+        store.check,
+        lambda: store[[3, 1]],
+    ):
+        with pytest.raises(InputError, match=said):
+            use()
+    with pytest.raises(InputError, match="class 'b' is NaN or infinite in column 1"):
+        ClassTable(["a", "b"], X[2:4] + np.eye(2))

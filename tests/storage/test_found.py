@@ -8,6 +8,8 @@ import json
 import os
 import stat
 import struct
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,8 @@ from unseen.datasets import ZeroShotDataset
 from unseen.datasets.encoder_file import read_encoder
 from unseen.encoders.cache import Cache, key_of
 from unseen.estimators import open_index
-from unseen.files.reading import sha256
+from unseen.files.reading import read_mat, read_npy, read_npz, sha256
+from unseen.files.tables import read_table
 from unseen.storage import tensors
 
 DATA = make_zero_shot(5, 2, rows_per_class=4, n_features=6, n_attributes=4, n_factors=3)
@@ -89,6 +92,89 @@ def test_a_sparse_matrix_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> 
     np.savez_compressed(tmp_path / "x.npz", **arrays)
     with pytest.raises(InputError, match="array 'data' unpacks"):
         open_rows(tmp_path / "x.npz")
+
+
+def test_one_long_cell_under_many_names_is_refused(tmp_path: Path) -> None:
+    """70 kB took 12 GB and three minutes."""
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.mat"
+    with h5py.File(path, "w") as file:
+        file["#refs#/a"] = np.full((1, 1000), ord("x"), np.uint16)
+        for name, n in (("labels", 30_000), ("many", 1_100_000)):
+            cells = np.full((1, n), file["#refs#/a"].ref, h5py.ref_dtype)
+            file.create_dataset(name, data=cells, compression="gzip")
+        few = np.full((1, 3), file["#refs#/a"].ref, h5py.ref_dtype)
+        file["few"] = few
+    for name in ("labels", "many"):
+        with pytest.raises(InputError, match=f"'{name}' unpacks [\\d,]+ bytes to [\\d,]+, "):
+            read_mat(path, [name])
+    assert read_mat(path, ["few"])["few"].tolist() == ["x" * 1000] * 3
+
+
+def test_texts_of_hdf5_are_no_paths_to_follow(tmp_path: Path) -> None:
+    """They were looked up as the names of other data sets, behind links too."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.mat", "w") as file:
+        file["secret"] = np.full((1, 3), ord("x"), np.uint16)
+        file["labels"] = np.array(["secret"], dtype=h5py.string_dtype())
+    with pytest.raises(InputError, match="variable 'labels' is no cell array of texts"):
+        read_mat(tmp_path / "a.mat", ["labels"])
+
+
+@pytest.mark.parametrize("kind", ["letters", "cells"])
+def test_names_of_matlab_count_as_what_they_take_in_memory(kind: str, tmp_path: Path) -> None:
+    """64 kB took 3 GB: a name of one letter is a string of more than 50 bytes."""
+
+    def element(kind: int, raw: bytes) -> bytes:
+        return struct.pack("<II", kind, len(raw)) + raw
+
+    def matrix(kind: int, n: int, content: bytes) -> bytes:
+        flags, shape = struct.pack("<II", kind, 0), struct.pack("<ii", n, 1)
+        head = element(6, flags) + element(5, shape) + element(1, b"labels") + bytes(2)
+        return element(14, head + content)
+
+    of_letters = matrix(4, 10**6, element(16, b"x" * 10**6))
+    of_cells = matrix(1, 300_000, element(14, b"") * 300_000)
+    packed = zlib.compress(of_letters if kind == "letters" else of_cells)
+    raw = b"MATLAB 5.0".ljust(124) + b"\x00\x01IM" + element(15, packed)
+    (tmp_path / "a.mat").write_bytes(raw)
+    with pytest.raises(InputError, match=r"'labels' unpacks [\d,]+ bytes to [\d,]+, which no data"):
+        read_mat(tmp_path / "a.mat")
+
+
+@pytest.mark.parametrize("kind", ["<U0", "|S0", "|V0"])
+def test_items_of_no_width_are_refused(kind: str, tmp_path: Path) -> None:
+    """130 bytes held ten thousand million names."""
+    content = {"descr": kind, "fortran_order": False, "shape": (10**10,)}
+    raw = _with_header(repr(content).encode().ljust(118) + b"\n") + b"x"
+    (tmp_path / "labels.npy").write_bytes(raw)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        file.writestr("labels.npy", raw)
+    said = r"10,000,000,000 items of no width \(.*0\), which hold nothing"
+    with pytest.raises(InputError, match=rf"labels\.npy has {said}"):
+        read_npy(tmp_path / "labels.npy")
+    with pytest.raises(InputError, match=rf"a\.npz: array 'labels' has {said}"):
+        read_npz(tmp_path / "a.npz", ["labels"])
+
+
+def test_no_names_have_no_width(tmp_path: Path) -> None:
+    none = np.ndarray(0, "U0")
+    np.save(tmp_path / "a.npy", none)
+    np.savez(tmp_path / "a.npz", a=none, b=np.array([], str))
+    assert read_npy(tmp_path / "a.npy").size == 0
+    assert [a.size for a in read_npz(tmp_path / "a.npz", ["a", "b"]).values()] == [0, 0]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+@pytest.mark.parametrize("first", ["", '"\n"'])
+def test_a_header_of_very_many_columns_is_refused(suffix: str, first: str, tmp_path: Path) -> None:
+    """40 MB of commas took 2 GB and 14 seconds before they were one sentence."""
+    path = tmp_path / f"a{suffix}"
+    mark = "," if suffix == ".csv" else "\t"
+    path.write_text(first + mark * 10**6 + "\n" + mark * 10**6 + "\n")
+    for read in (ClassTable.read, read_table):
+        with pytest.raises(InputError, match=r"1,000,001 columns in its header; at most 1,000,000"):
+            read(path)
 
 
 # -- rows that are read block by block -------------------------------------------------------------

@@ -73,6 +73,10 @@ def test_masked_cells_are_not_used() -> None:
     model = ESZSL().fit(np.ma.masked_array(X), y, table)
     with pytest.raises(InputError, match="X has 3 masked cells"):
         model.predict(masked)
+    with pytest.raises(InputError, match="candidates have 1 masked cell:"):
+        model.predict(X, candidates=np.ma.masked_equal(["a", "b"], "b"))
+    with pytest.raises(InputError, match="class names have 1 masked cell:"):
+        ClassTable(np.ma.masked_equal(["a", "b"], "b"), np.eye(2))
 
 
 def test_truth_values_are_no_numbers() -> None:

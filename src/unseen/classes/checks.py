@@ -61,7 +61,8 @@ def check_unmasked(array: Any, what: str) -> None:
     """An error if some cells of an array are masked: numpy would use what is behind the mask."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         cells = counted(int(np.ma.count_masked(array)), "masked cell")
-        raise InputError(f"{what} has {cells}: fill or drop them first")
+        has = "have" if what.endswith("s") else "has"
+        raise InputError(f"{what} {has} {cells}: fill or drop them first")
 
 
 # -- vectors --------------------------------------------------------------------------------------
@@ -77,7 +78,8 @@ def as_vectors(vectors: Any, names: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "cmM":
         raise InputError(f"the class table holds {array.dtype} values, which are not real numbers")
     try:
-        array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+        with np.errstate(over="ignore"):  # beyond float64 is infinite, which is told later
+            array = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     except (ValueError, TypeError) as error:
         raise InputError(f"the class table holds values that are not numbers ({error})") from error
     if names.size == 0:

@@ -11,7 +11,7 @@ import numpy as np
 from unseen.classes import ClassTable
 from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, listed, nearest
-from unseen.rows.blocks import array_blocks
+from unseen.rows.blocks import array_blocks, as_float64
 from unseen.rows.store import RowStore, chosen_rows
 from unseen.support.shown import Shown
 
@@ -211,11 +211,12 @@ def check_features(X: Any) -> None:
 
 def check_finite(X: Any, columns: tuple[str, ...] | None = None) -> None:
     """An error naming the first cell that is NaN or infinite; X is read in blocks,
-    and a store checks them itself when they are used."""
+    and a store checks them itself when they are used. Beyond float64 is infinite."""
     if X.dtype.kind != "f" or isinstance(X, RowStore):
         return
+    is_long = X.dtype.itemsize > np.dtype(np.float64).itemsize
     for rows in array_blocks(X):
-        finite = np.isfinite(X[rows])
+        finite = np.isfinite(as_float64(X[rows]) if is_long else X[rows])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             where = column if columns is None else repr(columns[column])

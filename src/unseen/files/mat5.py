@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from unseen.errors import InputError
-from unseen.files.limits import check_unpacked
+from unseen.files.limits import Names, check_unpacked
 from unseen.support.text import words
 
 _HEADER = 128
@@ -33,6 +33,8 @@ _COMPLEX = 0x08
 # Names are at the start of a variable: eight numbers of eight bytes, and up to 63 letters.
 _HEAD = 1024
 _DEEPEST = 10
+# What an array of its own in each cell takes in memory.
+_CELL_BYTES = 192
 
 
 class _Variable(NamedTuple):
@@ -60,7 +62,7 @@ def read(path: Path, names: Collection[str] | None) -> dict[str, Any]:
     with path.open("rb") as file:
         order = _order(file)
         found = [v for v in _variables(file, order) if names is None or v.name in names]
-        return {v.name: _value(_content(file, v, order, path), order, v.name) for v in found}
+        return {v.name: _read_variable(file, v, order, path) for v in found}
 
 
 def _order(file: BinaryIO) -> str:
@@ -89,6 +91,12 @@ def _variables(file: BinaryIO, order: str) -> Iterator[_Variable]:
         place = start + size
     if place < end and place == _HEADER:
         raise ValueError("no variable")
+
+
+def _read_variable(file: BinaryIO, variable: _Variable, order: str, path: Path) -> Any:
+    content = _content(file, variable, order, path)
+    names = Names(f"{path}: variable {variable.name!r}", variable.size)
+    return _value(content, _Context(order, variable.name, names))
 
 
 def _content(file: BinaryIO, variable: _Variable, order: str, path: Path) -> memoryview:
@@ -153,19 +161,27 @@ class _Parts:
         return _Head(word & 0xFF, word >> 8 & 0xFF, sizes, bytes(name).decode("ascii"))
 
 
-def _value(content: memoryview, order: str, name: str, depth: int = 0) -> Any:
-    parts = _Parts(content, order)
+class _Context(NamedTuple):
+    """What is the same for all arrays inside a variable: byte order, its name, its names so far."""
+
+    order: str
+    name: str
+    names: Names
+
+
+def _value(content: memoryview, inside: _Context, depth: int = 0) -> Any:
+    parts = _Parts(content, inside.order)
     head = parts.head()
     if head.kind in _NUMBERS and not head.flags & _COMPLEX:
-        return _numbers(*parts.next(), head.shape, order)
+        return _numbers(*parts.next(), head.shape, inside.order)
     if head.kind == _CHAR:
-        return _text(*parts.next(), head.shape, order)
+        return _text(*parts.next(), head.shape, inside)
     if head.kind == _CELL and depth < _DEEPEST:
-        return _cells(parts, head.shape, order, name, depth)
+        return _cells(parts, head.shape, inside, depth)
     kind = "matrix of complex numbers" if head.kind in _NUMBERS else _KINDS.get(head.kind)
     if kind is None:
         raise ValueError("an unknown kind of variable")
-    raise InputError(f"variable {name!r} is a {kind}, which is not read")
+    raise InputError(f"variable {inside.name!r} is a {kind}, which is not read")
 
 
 def _numbers(kind: int, raw: memoryview, shape: tuple[int, ...], order: str) -> np.ndarray:
@@ -173,11 +189,11 @@ def _numbers(kind: int, raw: memoryview, shape: tuple[int, ...], order: str) -> 
     return found.astype(found.dtype.newbyteorder("="), copy=False).reshape(shape, order="F")
 
 
-def _text(kind: int, raw: memoryview, shape: tuple[int, ...], order: str) -> np.ndarray:
+def _text(kind: int, raw: memoryview, shape: tuple[int, ...], inside: _Context) -> np.ndarray:
     """The lines of a matrix of letters."""
     encoding = _TEXTS[kind]
     if encoding in ("utf-16", "utf-32"):
-        encoding += "-le" if order == "<" else "-be"
+        encoding += "-le" if inside.order == "<" else "-be"
     text = bytes(raw).decode(encoding)
     n_lines, count = math.prod(shape[:-1]), math.prod(shape)
     # MATLAB counts letters beyond the first 65,536 twice.
@@ -185,19 +201,22 @@ def _text(kind: int, raw: memoryview, shape: tuple[int, ...], order: str) -> np.
         raise ValueError("text of another length")
     if not count:
         return np.array([], dtype=str)
+    inside.names.count(n_lines, shape[-1])
     lines = [text] if n_lines == 1 else [text[k::n_lines] for k in range(n_lines)]
     return words(lines, "text")
 
 
-def _cells(parts: _Parts, shape: tuple[int, ...], order: str, name: str, depth: int) -> np.ndarray:
+def _cells(parts: _Parts, shape: tuple[int, ...], inside: _Context, depth: int) -> np.ndarray:
+    number = math.prod(shape)
+    inside.names.count(number, beside=_CELL_BYTES)
     found = []
-    for _ in range(math.prod(shape)):
+    for _ in range(number):
         kind, content = parts.next()
         if kind != _MATRIX:
             raise ValueError("a cell is no variable")
         # An empty cell may have no bytes at all.
         empty = np.empty((0, 0))
-        found.append(_value(content, order, name, depth + 1) if len(content) else empty)
+        found.append(_value(content, inside, depth + 1) if len(content) else empty)
     cells = np.empty(len(found), dtype=object)
     cells[:] = found
     return cells.reshape(shape, order="F")

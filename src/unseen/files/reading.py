@@ -66,6 +66,7 @@ def read_npy(path: str | os.PathLike[str]) -> np.ndarray:
     if not isinstance(array, np.ndarray):
         array.close()
         raise InputError(f"{path} is named .npy but holds several arrays; rename it to .npz")
+    _check_items(str(path), array)
     return array
 
 
@@ -81,7 +82,18 @@ def read_npz(path: str | os.PathLike[str], names: Iterable[str]) -> dict[str, np
     odd = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if odd:
         raise InputError(f"{path} is a zip file that holds more than arrays: {listed(odd)}")
+    for name, array in arrays.items():
+        _check_items(f"{path}: array {name!r}", array)
     return arrays
+
+
+def _check_items(what: str, array: np.ndarray) -> None:
+    """An error if items have no bytes: a file without any may have them without end."""
+    if array.size and not array.dtype.itemsize:
+        raise InputError(
+            f"{what} has {array.size:,} items of no width ({array.dtype.str}), which hold nothing; "
+            "save names as strings of at least one letter, or numbers"
+        )
 
 
 def check_members(path: Path, archive: zipfile.ZipFile, names: Collection[str]) -> None:

@@ -29,6 +29,8 @@ LABEL_COLUMNS = ("label", "labels", "class")
 _NAME_HEADERS = ("", "name", "names", "class", "label")
 # Cells in which nothing is known, in lower case.
 _GAPS = ("", "nan", "na", "n/a")
+# More cost memory and minutes before anything else of a file is known.
+_MOST_COLUMNS = 1_000_000
 # Two letters make a word; "1,5" is a slip in a number.
 _WORD = re.compile(r"[^\W\d_]{2}")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
@@ -94,6 +96,9 @@ def _lines(path: Path) -> Iterator[Any]:
     """The lines of a text file, each a list of cells."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
+            line = file.readline()
+            _check_number(path, 1 + max(line.count(mark) for mark in ",;\t"))
+            file.seek(0)
             if path.suffix == ".tsv":
                 yield csv.reader(file, delimiter="\t")
                 return
@@ -104,6 +109,14 @@ def _lines(path: Path) -> Iterator[Any]:
         raise InputError(not_utf8(path)) from error
     except csv.Error as error:
         raise InputError(f"{path} is not a table of text cells ({error})") from error
+
+
+def _check_number(path: Path, number: int) -> None:
+    if number > _MOST_COLUMNS:
+        raise InputError(
+            f"{path} has {number:,} columns in its header; at most {_MOST_COLUMNS:,} are taken, "
+            "and a .npy file may have more"
+        )
 
 
 class _Semicolons:
@@ -166,6 +179,7 @@ def _read_delimited(path: Path, text: Text, first_is_text: bool, prose: bool) ->
 def _head(path: Path, lines: Any) -> tuple[list[str], list[str]]:
     """The header and the first line of values."""
     header = [cell.strip() for cell in next(lines, [])]
+    _check_number(path, len(header))
     first = next(filter(None, lines), None)
     if first is None:
         raise InputError(f"{path} has no line after its header")

@@ -52,7 +52,7 @@ def check_shape(array: Any, path: Path, size: int, in_blocks: bool = False) -> N
     """An error if an array is far larger than so many bytes can hold: chunks that are not there
     are zeros to Zarr, so rows without end cost a stranger nothing. What is read `in_blocks` may
     well be zero for the most part."""
-    shape, chunks, item = array.shape, array.chunks, np.dtype(array.dtype).itemsize
+    shape, chunks, item = array.shape, array.chunks, max(1, np.dtype(array.dtype).itemsize)
     if min((*shape, *chunks), default=0) < 0:
         raise InputError(f"{path}: an array cannot have the shape {shape}")
     check_unpacked(f"{path}: a chunk", math.prod(chunks) * item, size)

@@ -77,6 +77,12 @@ def float_types(X: Any) -> Any:
     return np.float32 if half else (np.float64, np.float32)
 
 
+def as_float64(X: Any) -> np.ndarray:
+    """Numbers as float64; longer ones beyond it become infinite without a word of numpy's."""
+    with np.errstate(over="ignore"):
+        return np.asarray(X).astype(np.float64)
+
+
 def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     """Rows as scikit-learn checks them for a model, in a precision that the library computes in."""
     from sklearn.utils.validation import validate_data
@@ -85,9 +91,10 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     given: Any = X
     if isinstance(X, np.ma.MaskedArray):
         check_unmasked(X, "X")
-    found: Any = validate_data(
-        model, given, reset=reset, dtype=float_types(given), ensure_all_finite=False
-    )
+    with np.errstate(over="ignore"):  # beyond float64 is infinite, which is told below
+        found: Any = validate_data(
+            model, given, reset=reset, dtype=float_types(given), ensure_all_finite=False
+        )
     _check_finite(found)
     return found
 

@@ -172,6 +172,8 @@ class ParquetPart(Part):
             self.dtype = np.result_type(*kinds)
             width = len(self.columns)
         else:
+            if column is None:
+                self._check_alone(schema, others)
             kind = schema.field(self._list).type
             self.dtype = np.dtype(kind.value_type.to_pandas_dtype())
             width = self._group(0).shape[1] if self._first[-1] else 0
@@ -188,6 +190,17 @@ class ParquetPart(Part):
         if not kept:
             raise InputError(f"{self.name} has no columns of features")
         return tuple(field.name for field in kept)
+
+    def _check_alone(self, schema: Any, others: tuple[str, ...]) -> None:
+        """An error if columns of numbers, which may be features, would be dropped in silence."""
+        kept = [field for field in schema if field.name.casefold() not in others]
+        numbers = [field.name for field in kept if _is_number(field.type)]
+        if numbers:
+            raise InputError(
+                f"{self.name} has columns of numbers, {listed(numbers)}, beside the lists of "
+                f"column {self._list!r}; put them into the lists, drop them, or call one that "
+                "numbers the rows 'id'"
+            )
 
     def fill(self, out: np.ndarray, start: int) -> None:
         done = 0
@@ -330,6 +343,10 @@ def _check_filled(path: str, name: str, cells: Any, first: int) -> None:
             f"{path}: column {name!r} is empty in row {row} (counted from 0); fill or drop such "
             "rows first"
         )
+
+
+def _is_number(kind: Any) -> bool:
+    return str(kind).startswith(("int", "uint", "float", "halffloat", "double", "bool", "decimal"))
 
 
 def _is_list(kind: Any) -> bool:

@@ -261,7 +261,8 @@ class RowStore:
             first, last = int(self._first[number]), int(self._first[number + 1])
             low, high = max(start, first), min(stop, last)
             if low < high:
-                part.fill(out[low - start : high - start], low - first)
+                with np.errstate(over="ignore"):  # beyond float64 is infinite, which is told below
+                    part.fill(out[low - start : high - start], low - first)
         self._check_finite(out, lambda row: start + row)
         return out if self._order is None else out[:, self._order]
 
@@ -280,7 +281,8 @@ class RowStore:
         for number, part in enumerate(self._parts):
             low, high = int(bounds[number]), int(bounds[number + 1])
             if low < high:
-                part.take(out[low:high], numbers[low:high] - self._first[number])
+                with np.errstate(over="ignore"):
+                    part.take(out[low:high], numbers[low:high] - self._first[number])
         self._check_finite(out, lambda row: int(numbers[row]))
         if order is not None:
             sorted_rows, out = out, np.empty_like(out)
