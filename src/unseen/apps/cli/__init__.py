@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from unseen import __version__
-from unseen.apps.cli.config import configured
+from unseen.apps.cli.config import JSON_ASKED, configured
 from unseen.errors import InputError, MissingExtraError
 from unseen.support.text import visible
 
@@ -144,6 +144,7 @@ def _shared(
 def main() -> None:
     """Run the command line; what a user can mend is one sentence, not a traceback."""
     _open_closed()
+    JSON_ASKED.set("--json" in sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a name may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
@@ -172,7 +173,7 @@ def _fail(message: str) -> NoReturn:
 
 def _tell_program(message: str) -> None:
     """A program reads JSON, whatever became of the command."""
-    if "--json" in sys.argv[1:]:
+    if JSON_ASKED.get():
         with suppress(OSError):  # that it cannot be written is told once, and may be this error
             print(json.dumps({"error": message}))
 
