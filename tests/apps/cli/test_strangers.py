@@ -189,6 +189,14 @@ def test_a_result_that_was_changed_is_one_sentence(
             assert_one_sentence(found, "results.jsonl holds a record", "was changed")
 
 
+@pytest.mark.usefixtures("blank_figures")
+def test_an_unknown_way_to_draw_classes_is_one_sentence(measured: Path, tmp_path: Path) -> None:
+    record = json.loads((measured / "results.jsonl").read_text())
+    (tmp_path / "results.jsonl").write_text(json.dumps(record | {"inside": "x"}) + "\n")
+    found = run_unseen("report", tmp_path, "-o", tmp_path / "page")
+    assert_one_sentence(found, "results.jsonl holds a record", "was changed")
+
+
 def test_a_changed_result_is_measured_again(measured: Path, tmp_path: Path) -> None:
     record = json.loads((measured / "results.jsonl").read_text())
     log = tmp_path / "results.jsonl"
