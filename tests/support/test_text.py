@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen import ESZSL, ClassTable, InputError
+from unseen import ESZSL, JLSE, ClassTable, InputError, metrics
 from unseen.classes.checks import as_names
 from unseen.support.text import MOST_LETTERS, checked_words, visible, words
 
@@ -73,6 +73,43 @@ def test_masked_cells_are_not_used() -> None:
     model = ESZSL().fit(np.ma.masked_array(X), y, table)
     with pytest.raises(InputError, match="X has 3 masked cells"):
         model.predict(masked)
+    for rows in (list(masked), [[np.ma.masked, 1.0, 2.0, 3.0]]):
+        for call in (model.predict, model.similarities, lambda X: ESZSL().fit(X, y, table)):
+            with pytest.raises(InputError, match=r"X has \d masked cells?: fill or drop them"):
+                call(rows)
+    for row in (masked[-1], list(masked[-1:]), list(masked[-1])):
+        with pytest.raises(InputError, match=r"[xX] has 3 masked cells: fill or drop them first"):
+            model.explain(row)
+    assert list(model.predict(list(np.ma.masked_array(X)))) == list(model.predict(X))
+
+
+def test_masked_cells_of_descriptions_are_not_used() -> None:
+    X, y = np.arange(24.0).reshape(6, 4), np.repeat(["a", "b"], 3)
+    known, masked = {"a": [1, 0], "b": [0, 1]}, np.ma.masked_array([99, 1], [1, 0])
+    for odd in (masked, list(masked), {"p": np.ma.masked, "q": 1.0}):
+        with pytest.raises(InputError, match="description of class 'd' has 1 masked cell: fill"):
+            ClassTable.from_dict({"d": odd})
+    with pytest.raises(InputError, match="description of class 'd' has 1 masked cell: fill"):
+        ESZSL().fit(X, y, {**known, "d": masked})
+    model = ESZSL().fit(X, y, known)
+    with pytest.raises(InputError, match="description of class 'z' has 1 masked cell: fill"):
+        model.reveal({"z": masked})
+    with pytest.raises(InputError, match="the class table has 1 masked cell: fill"):
+        ClassTable(["a", "b"], [masked, [1, 2]])
+    with pytest.raises(InputError, match="the class table has 1 masked cell: fill"):
+        ClassTable.of({"d": {"words": "red", "size": np.ma.masked}, "e": {"words": "", "size": 1}})
+
+
+def test_masked_cells_of_pairs_and_scores_are_not_used() -> None:
+    masked = np.ma.masked_array([[1.0, -1.0], [-1.0, 1.0]], [[True, False], [False, False]])
+    for call in (
+        lambda: JLSE(2).fit_pairs(masked, np.eye(2), np.eye(2)),
+        lambda: JLSE(2).fit_pairs(np.eye(2), list(masked), np.eye(2)),
+        lambda: JLSE(2).fit_pairs(np.eye(2), np.eye(2), masked),
+        lambda: metrics.mean_average_precision(["a", "b"], masked, ["a", "b"]),
+    ):
+        with pytest.raises(InputError, match="has 1 masked cell: fill or drop them first"):
+            call()
 
 
 def test_truth_values_are_no_numbers() -> None:

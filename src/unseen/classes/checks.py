@@ -58,10 +58,21 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
 
 
 def check_unmasked(array: Any, what: str) -> None:
-    """An error if some cells of an array are masked: numpy would use what is behind the mask."""
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        cells = counted(int(np.ma.count_masked(array)), "masked cell")
-        raise InputError(f"{what} has {cells}: fill or drop them first")
+    """An error if some cells of an array, of a list of arrays or of a list of lists are masked:
+    numpy would use what is behind the mask."""
+    number = _n_masked(array)
+    if number:
+        raise InputError(f"{what} has {counted(number, 'masked cell')}: fill or drop them first")
+
+
+def _n_masked(value: Any, depth: int = 2) -> int:
+    if isinstance(value, np.ma.MaskedArray):
+        return int(np.ma.count_masked(value))
+    if depth and isinstance(value, (list, tuple)):
+        kinds = set(map(type, value))  # one look at each of a million numbers is enough
+        if any(issubclass(kind, (np.ma.MaskedArray, list, tuple)) for kind in kinds):
+            return sum(_n_masked(one, depth - 1) for one in value)
+    return 0
 
 
 # -- vectors --------------------------------------------------------------------------------------
@@ -165,6 +176,7 @@ def _kind(name: Any) -> type:
 
 def as_numbers(name: Any, vector: Any) -> np.ndarray:
     """The description of one class as a list of numbers."""
+    check_unmasked(vector, f"the description of class {name!r}")
     try:
         return np.ravel(vector)
     except ValueError as error:

@@ -368,7 +368,7 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     """The class of each row: names or numbers, flat, as many as there are rows."""
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
-    if isinstance(y, np.ma.MaskedArray):
+    if type(y) is not np.ndarray:
         check_unmasked(y, "y")
     # As an array the names would lose the character NUL at their end.
     # A column of pandas as numpy has it: scikit-learn turns its truth values into numbers.

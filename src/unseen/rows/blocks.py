@@ -81,7 +81,7 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
     from sklearn.utils.validation import validate_data
 
     given: Any = X
-    if isinstance(X, np.ma.MaskedArray):
+    if type(X) is not np.ndarray:
         check_unmasked(X, "X")
     found: Any = validate_data(
         model, given, reset=reset, dtype=float_types(given), ensure_all_finite=False
