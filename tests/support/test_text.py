@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen import ESZSL, JLSE, ClassTable, InputError, metrics
+from unseen import ESZSL, JLSE, ClassTable, InputError, metrics, tune
+from unseen.classes import ClassHoldout
 from unseen.classes.checks import as_names
 from unseen.support.text import MOST_LETTERS, checked_words, visible, words
 
@@ -122,3 +123,24 @@ def test_truth_values_are_no_numbers() -> None:
     for y, table in (([True, False] * 2, numbers), ([1, 0] * 2, truths)):
         with pytest.raises(InputError, match="labels and class names are of different kinds"):
             ESZSL().fit(X, np.array(y), table)
+
+
+def test_truth_values_among_numbers_are_no_names() -> None:
+    """To numpy True among numbers is 1."""
+    X, y, table = np.eye(8), [0, 1, 2, 3] * 2, ClassTable([0, 1, 2, 3, 4], np.eye(5) + 1)
+    model, mixed = ESZSL().fit(X, y, table), [True, 0] * 4
+    told = r"are of mixed kinds: True is a truth value, \d is not"
+    for call in (
+        lambda: ESZSL().fit(X, mixed, table),
+        lambda: ESZSL().fit(X, np.array(mixed, dtype=object), table),
+        lambda: model.score(X, mixed),
+        lambda: model.top_k(X, 2, [True, 3]),
+        lambda: model.predict(X, (3, True)),
+        lambda: model.reveal({True: [1, 0, 0, 0, 0]}),
+        lambda: ClassTable([0, True], np.eye(2)),
+        lambda: tune(ESZSL(), X, mixed, table),
+        lambda: next(ClassHoldout().split(X, mixed)),
+        lambda: metrics.per_class_accuracy(mixed, mixed),
+    ):
+        with pytest.raises(InputError, match=told):
+            call()

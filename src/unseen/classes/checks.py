@@ -34,16 +34,16 @@ def as_names(names: Any, what: str) -> np.ndarray:
     return array
 
 
+def names_of_rows(names: Any, what: str = "labels") -> np.ndarray:
+    """`as_names` of a list, an array, or a column of pandas as numpy has it."""
+    is_known = isinstance(names, (list, tuple, np.ndarray))
+    return as_names(names if is_known else np.asarray(names), what)
+
+
 def _uniform(names: list[Any], what: str) -> np.ndarray:
     """The names as an array; numpy would turn numbers among strings into strings."""
-    words = [isinstance(name, str) for name in names]
-    if any(words) and not all(words):
-        odd = names[words.index(False)]
-        if not isinstance(odd, (int, float, np.number, np.bool_)):
-            raise InputError(f"{what} must be strings or numbers, not {odd!r}")
-        word = names[words.index(True)]
-        raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
-    if words and all(words):
+    check_one_kind(names, what)
+    if names and isinstance(names[0], str):
         return as_words(names, what)
     try:
         array = np.asarray(names)
@@ -55,6 +55,20 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
             raise InputError(f"{what} hold a whole number of more than 64 bits; write it as text")
         raise InputError(f"{what} must be strings or numbers, not {odd[0]!r}")
     return array
+
+
+def check_one_kind(names: Sequence[Any], what: str) -> None:
+    """An error if strings or truth values are mixed with others: numpy would turn numbers among
+    strings into strings, and truth values among numbers into numbers."""
+    kinds = set(map(type, names))  # of a million names there are hardly more than two
+    for kind, word in ((str, "a string"), ((bool, np.bool_), "a truth value")):
+        if len({issubclass(found, kind) for found in kinds}) < 2:
+            continue
+        odd = next(name for name in names if not isinstance(name, kind))
+        if not isinstance(odd, (int, float, np.number, np.bool_)):
+            raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+        name = next(name for name in names if isinstance(name, kind))
+        raise InputError(f"{what} are of mixed kinds: {name!r} is {word}, {odd!r} is not")
 
 
 def check_unmasked(array: Any, what: str) -> None:
