@@ -79,6 +79,8 @@ class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
     needs: ClassVar[str] = ""
     # Whether seen classes fit better than unseen ones for no other reason than having been seen.
     needs_calibration: ClassVar[bool] = True
+    # Whether `fit` learns the temperature of probabilities, which else `calibrate_seen` does.
+    fits_temperature: ClassVar[bool] = False
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
 
