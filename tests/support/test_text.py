@@ -86,7 +86,7 @@ def test_masked_cells_are_not_used() -> None:
 
 def test_masked_cells_of_descriptions_are_not_used() -> None:
     X, y = np.arange(24.0).reshape(6, 4), np.repeat(["a", "b"], 3)
-    known, masked = {"a": [1, 0], "b": [0, 1]}, np.ma.masked_array([99, 1], [1, 0])
+    known, masked = {"a": [1, 0], "b": [0, 1]}, np.ma.masked_array([99, 1], [True, False])
     for odd in (masked, list(masked), {"p": np.ma.masked, "q": 1.0}):
         with pytest.raises(InputError, match="description of class 'd' has 1 masked cell: fill"):
             ClassTable.from_dict({"d": odd})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,8 +61,14 @@ def test_a_number_that_json_lacks_is_not_written(tmp_path: Path) -> None:
     assert not log.path.exists()
 
 
-def a_result() -> dict[str, object]:
-    record = {"data": "birds", "method": "eszsl", "trial": 0, "split": "", "tuning": "default"}
+def a_result() -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "data": "birds",
+        "method": "eszsl",
+        "trial": 0,
+        "split": "",
+        "tuning": "default",
+    }
     record |= {"sources": {}, "versions": {}, "machine": {"system": "any", "cores": None}}
     record |= {"by_class": [], "parameters": {}, "generalized": None, "peak_memory_mb": None}
     return record | dict.fromkeys((*MEASURES, *COSTS), 0.5)
