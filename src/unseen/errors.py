@@ -76,30 +76,59 @@ def nearest(name: object, known: Iterable[object]) -> str:
     if len(str(name)) > _MOST_LETTERS:
         return ""
     spellings = _likely(str(name).casefold(), {str(k).casefold(): str(k) for k in known})
-    close = difflib.get_close_matches(str(name).casefold(), list(spellings), n=1, cutoff=0.6)
-    if not close:
+    close = _closest(str(name).casefold(), list(spellings))
+    if close is None:
         return ""
-    spelled = spellings[close[0]]
+    spelled = spellings[close]
     same_letters = normalize("NFC", str(name)) == normalize("NFC", spelled)
     is_form = same_letters and str(name) != spelled
     form = ", in another form of Unicode: bring both to NFC" if is_form else ""
     return f"; nearest name: {spelled!r}{form}"
 
 
+def _closest(name: str, spellings: list[str]) -> str | None:
+    """The spelling with the most letters in common; of several, as where a number is a part of the
+    name, the one that begins and ends most alike, which is the one with the fewest slips."""
+    close = difflib.get_close_matches(name, spellings, n=_MOST_COMPARED, cutoff=0.6)
+    matcher = difflib.SequenceMatcher(b=name)
+
+    def ratio(key: str) -> float:
+        matcher.set_seq1(key)
+        return matcher.ratio()
+
+    best = ratio(close[0]) if close else 0.0
+    tied = takewhile(lambda key: ratio(key) == best, close)
+    return max(sorted(tied), key=lambda key: _ends_in_common(key, name), default=None)
+
+
 def _likely(name: str, spellings: dict[str, str]) -> dict[str, str]:
-    """The spellings worth a closer look: of very many those that begin and end most alike."""
+    """The spellings worth a closer look: of very many those with the most threes of letters in
+    common, and among these those that begin and end most alike."""
     if len(spellings) <= _MOST_COMPARED:
         return spellings
+    threes = {name[k : k + 3] for k in range(max(1, len(name) - 2))}
+    counts = {key: sum([three in key for three in threes]) for key in spellings}
+    least = heapq.nlargest(_MOST_COMPARED, counts.values())[-1]
+    likely = [key for key, count in counts.items() if count > least]
+    others = [key for key, count in counts.items() if count == least]
+    likely += heapq.nlargest(
+        _MOST_COMPARED - len(likely), others, lambda key: _ends_in_common(key, name)
+    )
+    return {key: spellings[key] for key in likely}
 
-    def alike(key: str) -> int:
-        return _in_common(key, name) + _in_common(reversed(key), reversed(name))
 
-    return {key: spellings[key] for key in heapq.nlargest(_MOST_COMPARED, spellings, alike)}
+def _ends_in_common(one: str, other: str) -> int:
+    return _in_common(one, other) + _in_common(reversed(one), reversed(other))
 
 
 def _in_common(one: Iterable[str], other: Iterable[str]) -> int:
     """How many letters two words begin with alike."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    number = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        number += 1
+    return number
 
 
 def counted(number: int, what: str) -> str:

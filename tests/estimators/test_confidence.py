@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -161,5 +163,19 @@ def test_the_command_line_rejects_by_probability(tmp_path: Path) -> None:
     found = run_unseen("predict", file, rows, "--reject", str(limit), "--json").json
     assert [line["class"] for line in found] == model.predict(data.X[:30], reject=limit).tolist()
     np.testing.assert_allclose([line["probability"] for line in found], p, rtol=1e-5)
+    scores, rejected = model.top_k(data.X[:30], 1).scores[:, 0].tolist(), p < limit
+    expected = [None if no else score for score, no in zip(scores, rejected, strict=True)]
+    assert [line["score"] for line in found] == expected, "a score is that of the class beside it"
     assert "none of these" in run_unseen("predict", file, rows, "--reject", "1").out
+    many = ["predict", file, rows, "--reject", "1", "--top", "2"]
+    assert not re.search(r"none of these *-?[\d;]", run_unseen(*many).out)
+    line = run_unseen(*many, "--json").json[0]
+    assert (line["class 1"], line["score 1"]) == (None, None)
+    assert line["class 2"] == model.top_k(data.X[:1], 2).names[0, 1]
+    for more in ([], ["--json"]):
+        assert run_unseen(*many, "--out", tmp_path / "p.csv", *more).code == 0
+        with (tmp_path / "p.csv").open(newline="") as made:
+            cells = next(csv.DictReader(made))
+        assert (cells["class 1"], cells["score 1"]) == ("none of these", "")
+        assert cells["class 2"] == str(line["class 2"])
     assert run_unseen("predict", file, rows, "--reject", "2").code == 2

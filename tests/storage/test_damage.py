@@ -314,6 +314,55 @@ def test_state_that_makes_no_sense_is_refused(
         loads(forged(found))
 
 
+@pytest.mark.parametrize("value", [10**30, -(10**30), 10**400, 1e39, -1e300])
+def test_a_penalty_that_no_score_can_bear_is_refused(saved: Saved, value: Any) -> None:
+    """One of these was an OverflowError when seen classes met unseen ones."""
+    found = parts(saved.raw)
+    found.manifest["state"]["seen_penalty_"] = value
+    with pytest.raises(InputError, match="what it takes off seen classes must be a number of at"):
+        loads(forged(found))
+
+
+def test_a_temperature_without_the_penalty_learned_with_it_is_refused(saved: Saved) -> None:
+    found = parts(saved.raw)
+    found.manifest["state"] |= {"temperature_": 2.0, "seen_penalty_": 0.5}
+    assert loads(forged(found)).seen_penalty_ == 0.5
+    del found.manifest["state"]["seen_penalty_"]
+    with pytest.raises(InputError, match="it lacks seen_penalty_"):
+        loads(forged(found))
+
+
+LATENT = [field.name for field in fields(LatentModel)]
+
+
+@pytest.mark.parametrize("name", ["Zs", "B", "D", "W", "source_fit", "target_shrink", "b"])
+def test_numbers_too_large_to_compute_with_are_refused(saved: Saved, name: str) -> None:
+    """The squares of some were infinite, of which there are no eigenvalues."""
+    found = parts(saved.raw)
+    if "latent_" not in found.manifest["state"]:
+        pytest.skip("it is no JLSE")
+    values = found.manifest["state"]["latent_"]["latent model"]
+    place = LATENT.index(name)
+    if isinstance(values[place], dict):
+        found.arrays[values[place]["array"]] *= 1e25
+    else:
+        values[place] = 1e200
+    with pytest.raises(InputError, match=rf"its {name} (holds numbers too large|must be a number)"):
+        loads(forged(found))
+
+
+def test_a_dictionary_that_codes_cannot_be_told_by_is_one_sentence(saved: Saved) -> None:
+    found = parts(saved.raw)
+    if "latent_" not in found.manifest["state"]:
+        pytest.skip("it is no JLSE")
+    values = found.manifest["state"]["latent_"]["latent model"]
+    values[LATENT.index("target_shrink")] = 0.0
+    found.arrays[values[LATENT.index("D")]["array"]][:, 0] = 0.0
+    model = loads(forged(found))
+    with pytest.raises(InputError, match="codes with a pair loss need λ1t > 0"):
+        model.predict(saved.rows)
+
+
 def test_empty_arrays_do_not_vouch_for_a_width(saved: Saved) -> None:
     """A model of so many columns would take gigabytes to check."""
     found = parts(saved.raw)

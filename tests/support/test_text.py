@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unseen import ESZSL, ClassTable, InputError
+from unseen import ESZSL, JLSE, ClassTable, InputError, metrics, tune
+from unseen.classes import ClassHoldout
 from unseen.classes.checks import as_names
 from unseen.support.text import MOST_LETTERS, checked_words, visible, words
 
@@ -77,6 +78,43 @@ def test_masked_cells_are_not_used() -> None:
         model.predict(X, candidates=np.ma.masked_equal(["a", "b"], "b"))
     with pytest.raises(InputError, match="class names have 1 masked cell:"):
         ClassTable(np.ma.masked_equal(["a", "b"], "b"), np.eye(2))
+    for rows in (list(masked), [[np.ma.masked, 1.0, 2.0, 3.0]]):
+        for call in (model.predict, model.similarities, lambda X: ESZSL().fit(X, y, table)):
+            with pytest.raises(InputError, match=r"X has \d masked cells?: fill or drop them"):
+                call(rows)
+    for row in (masked[-1], list(masked[-1:]), list(masked[-1])):
+        with pytest.raises(InputError, match=r"[xX] has 3 masked cells: fill or drop them first"):
+            model.explain(row)
+    assert list(model.predict(list(np.ma.masked_array(X)))) == list(model.predict(X))
+
+
+def test_masked_cells_of_descriptions_are_not_used() -> None:
+    X, y = np.arange(24.0).reshape(6, 4), np.repeat(["a", "b"], 3)
+    known, masked = {"a": [1, 0], "b": [0, 1]}, np.ma.masked_array([99, 1], [True, False])
+    for odd in (masked, list(masked), {"p": np.ma.masked, "q": 1.0}):
+        with pytest.raises(InputError, match="description of class 'd' has 1 masked cell: fill"):
+            ClassTable.from_dict({"d": odd})
+    with pytest.raises(InputError, match="description of class 'd' has 1 masked cell: fill"):
+        ESZSL().fit(X, y, {**known, "d": masked})
+    model = ESZSL().fit(X, y, known)
+    with pytest.raises(InputError, match="description of class 'z' has 1 masked cell: fill"):
+        model.reveal({"z": masked})
+    with pytest.raises(InputError, match="the class table has 1 masked cell: fill"):
+        ClassTable(["a", "b"], [masked, [1, 2]])
+    with pytest.raises(InputError, match="the class table has 1 masked cell: fill"):
+        ClassTable.of({"d": {"words": "red", "size": np.ma.masked}, "e": {"words": "", "size": 1}})
+
+
+def test_masked_cells_of_pairs_and_scores_are_not_used() -> None:
+    masked = np.ma.masked_array([[1.0, -1.0], [-1.0, 1.0]], [[True, False], [False, False]])
+    for call in (
+        lambda: JLSE(2).fit_pairs(masked, np.eye(2), np.eye(2)),
+        lambda: JLSE(2).fit_pairs(np.eye(2), list(masked), np.eye(2)),
+        lambda: JLSE(2).fit_pairs(np.eye(2), np.eye(2), masked),
+        lambda: metrics.mean_average_precision(["a", "b"], masked, ["a", "b"]),
+    ):
+        with pytest.raises(InputError, match="(has|have) 1 masked cell: fill or drop them first"):
+            call()
 
 
 def test_truth_values_are_no_numbers() -> None:
@@ -89,3 +127,24 @@ def test_truth_values_are_no_numbers() -> None:
     for y, table in (([True, False] * 2, numbers), ([1, 0] * 2, truths)):
         with pytest.raises(InputError, match="labels and class names are of different kinds"):
             ESZSL().fit(X, np.array(y), table)
+
+
+def test_truth_values_among_numbers_are_no_names() -> None:
+    """To numpy True among numbers is 1."""
+    X, y, table = np.eye(8), [0, 1, 2, 3] * 2, ClassTable([0, 1, 2, 3, 4], np.eye(5) + 1)
+    model, mixed = ESZSL().fit(X, y, table), [True, 0] * 4
+    told = r"are of mixed kinds: True is a truth value, \d is not"
+    for call in (
+        lambda: ESZSL().fit(X, mixed, table),
+        lambda: ESZSL().fit(X, np.array(mixed, dtype=object), table),
+        lambda: model.score(X, mixed),
+        lambda: model.top_k(X, 2, [True, 3]),
+        lambda: model.predict(X, (3, True)),
+        lambda: model.reveal({True: [1, 0, 0, 0, 0]}),
+        lambda: ClassTable([0, True], np.eye(2)),
+        lambda: tune(ESZSL(), X, mixed, table),
+        lambda: next(ClassHoldout().split(X, mixed)),
+        lambda: metrics.per_class_accuracy(mixed, mixed),
+    ):
+        with pytest.raises(InputError, match=told):
+            call()

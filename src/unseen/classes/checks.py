@@ -34,16 +34,16 @@ def as_names(names: Any, what: str) -> np.ndarray:
     return array
 
 
+def names_of_rows(names: Any, what: str = "labels") -> np.ndarray:
+    """`as_names` of a list, an array, or a column of pandas as numpy has it."""
+    is_known = isinstance(names, (list, tuple, np.ndarray))
+    return as_names(names if is_known else np.asarray(names), what)
+
+
 def _uniform(names: list[Any], what: str) -> np.ndarray:
     """The names as an array; numpy would turn numbers among strings into strings."""
-    words = [isinstance(name, str) for name in names]
-    if any(words) and not all(words):
-        odd = names[words.index(False)]
-        if not isinstance(odd, (int, float, np.number, np.bool_)):
-            raise InputError(f"{what} must be strings or numbers, not {odd!r}")
-        word = names[words.index(True)]
-        raise InputError(f"{what} are of mixed kinds: {word!r} is a string, {odd!r} is not")
-    if words and all(words):
+    check_one_kind(names, what)
+    if names and isinstance(names[0], str):
         return as_words(names, what)
     try:
         array = np.asarray(names)
@@ -57,12 +57,38 @@ def _uniform(names: list[Any], what: str) -> np.ndarray:
     return array
 
 
+def check_one_kind(names: Sequence[Any], what: str) -> None:
+    """An error if strings or truth values are mixed with others: numpy would turn numbers among
+    strings into strings, and truth values among numbers into numbers."""
+    kinds = set(map(type, names))  # of a million names there are hardly more than two
+    for kind, word in ((str, "a string"), ((bool, np.bool_), "a truth value")):
+        if len({issubclass(found, kind) for found in kinds}) < 2:
+            continue
+        odd = next(name for name in names if not isinstance(name, kind))
+        if not isinstance(odd, (int, float, np.number, np.bool_)):
+            raise InputError(f"{what} must be strings or numbers, not {odd!r}")
+        name = next(name for name in names if isinstance(name, kind))
+        raise InputError(f"{what} are of mixed kinds: {name!r} is {word}, {odd!r} is not")
+
+
 def check_unmasked(array: Any, what: str) -> None:
-    """An error if some cells of an array are masked: numpy would use what is behind the mask."""
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        cells = counted(int(np.ma.count_masked(array)), "masked cell")
+    """An error if some cells of an array, of a list of arrays or of a list of lists are masked:
+    numpy would use what is behind the mask."""
+    number = _n_masked(array)
+    if number:
         has = "have" if what.endswith("s") else "has"
+        cells = counted(number, "masked cell")
         raise InputError(f"{what} {has} {cells}: fill or drop them first")
+
+
+def _n_masked(value: Any, depth: int = 2) -> int:
+    if isinstance(value, np.ma.MaskedArray):
+        return int(np.ma.count_masked(value))
+    if depth and isinstance(value, (list, tuple)):
+        kinds = set(map(type, value))  # one look at each of a million numbers is enough
+        if any(issubclass(kind, (np.ma.MaskedArray, list, tuple)) for kind in kinds):
+            return sum(_n_masked(one, depth - 1) for one in value)
+    return 0
 
 
 # -- vectors --------------------------------------------------------------------------------------
@@ -167,6 +193,7 @@ def _kind(name: Any) -> type:
 
 def as_numbers(name: Any, vector: Any) -> np.ndarray:
     """The description of one class as a list of numbers."""
+    check_unmasked(vector, f"the description of class {name!r}")
     try:
         return np.ravel(vector)
     except ValueError as error:

@@ -14,6 +14,7 @@ from unseen.classes.checks import (
     as_vectors,
     by_attribute,
     check_different,
+    check_unmasked,
 )
 from unseen.classes.recipe import Given, Recipe
 from unseen.errors import InputError, listed, naming
@@ -158,5 +159,6 @@ def of_mapping(classes: Mapping[Any, Any], recipe: Recipe | None = None) -> Give
     texts = {c: np.array([(x or "").strip() for x in cells[c]], dtype=object) for c in words}
     numbers = [c for c in columns if c not in words]
     rows = [[cells[c][k] for c in numbers] for k in range(names.size)]
+    check_unmasked(rows, "the class table")
     values = np.array(rows, dtype=np.float64).reshape(names.size, len(numbers))
     return Given(names, tuple(numbers), values, texts)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.classes.checks import as_names
+from unseen.classes.checks import names_of_rows
 from unseen.errors import InputError
 
 
@@ -35,7 +35,7 @@ class ClassHoldout:
         """Row numbers to train on and to test on; y holds the class of each row."""
         if y is None:
             raise InputError("ClassHoldout needs y: it holds out whole classes")
-        labels = as_names(np.asarray(y), "labels")
+        labels = names_of_rows(y)
         for names in self._choices(np.unique(labels)):
             held = np.isin(labels, names)
             yield np.flatnonzero(~held), np.flatnonzero(held)

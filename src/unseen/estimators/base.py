@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names, check_unmasked
+from unseen.classes.checks import as_names, check_one_kind, check_unmasked
 from unseen.classes.table import STRETCH, names_and_counts, places_among
 from unseen.errors import InputError, TrustWarning, warn_user
 from unseen.estimators.calibration import learn_calibration
@@ -79,6 +79,8 @@ class ZeroShotClassifier(Scoring, ClassifierMixin, Composite):
     needs: ClassVar[str] = ""
     # Whether seen classes fit better than unseen ones for no other reason than having been seen.
     needs_calibration: ClassVar[bool] = True
+    # Whether `fit` learns the temperature of probabilities, which else `calibrate_seen` does.
+    fits_temperature: ClassVar[bool] = False
     # Parameters that a fitted model obeys without a new fit: `tune` fits once for all their values.
     test_time_parameters: ClassVar[frozenset[str]] = frozenset()
 
@@ -373,8 +375,10 @@ def as_labels(y: Any, n_rows: int) -> np.ndarray:
     """The class of each row: names or numbers, flat, as many as there are rows."""
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None")
-    if isinstance(y, np.ma.MaskedArray):
+    if type(y) is not np.ndarray:
         check_unmasked(y, "y")
+    if isinstance(y, (list, tuple)):
+        check_one_kind(y, "labels")
     # As an array the names would lose the character NUL at their end.
     # A column of pandas as numpy has it: scikit-learn turns its truth values into numbers.
     plain = y if isinstance(y, (list, tuple)) else np.asarray(y)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, names_of_rows
 from unseen.classes.table import names_and_counts
 from unseen.errors import InputError, counted, listed, nearest
 
@@ -69,7 +69,7 @@ def _known_names(known: ClassTable, candidates: Any) -> np.ndarray:
 
 def check_scored(model: Scoring, y: Any, table: ClassTable) -> None:
     """A class that cannot be named would count as an error of the model."""
-    labels = names_and_counts(as_names(np.asarray(y), "labels"))[0].tolist()
+    labels = names_and_counts(names_of_rows(y))[0].tolist()
     name = next((name for name in labels if name not in table), None)
     if name is None:
         return

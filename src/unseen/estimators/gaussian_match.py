@@ -83,6 +83,7 @@ class GaussianMatch(MeanPredictor):
     """
 
     needs_calibration: ClassVar[bool] = False
+    fits_temperature: ClassVar[bool] = True
     row_reading = "blocks"
 
     shrinkage: float | None = parameter(None, SHARE, None, tries=[None, 0.1, 0.3, 0.6, 0.85])

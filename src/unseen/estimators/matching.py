@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
+from unseen.classes.checks import check_unmasked
 from unseen.errors import InputError
 from unseen.estimators.base import ResumableClassifier, checked_rows
 from unseen.inference import threshold as thresholds
@@ -203,6 +204,7 @@ def as_sources(S: Any) -> tuple[ClassTable, bool]:
     """Source vectors as a table, and whether they came with names."""
     if isinstance(S, (ClassTable, Mapping)) or (hasattr(S, "columns") and hasattr(S, "index")):
         return ClassTable.of(S), True
+    check_unmasked(S, "S")
     vectors = np.atleast_2d(np.asarray(S))
     return ClassTable([f"source {k}" for k in range(len(vectors))], vectors), False
 

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.classes import ClassTable
+from unseen.classes.checks import check_unmasked
 from unseen.errors import InputError, TrustWarning, UnableError, counted, require, warn_user
 from unseen.estimators.candidates import (
     candidates_of,
@@ -336,6 +337,7 @@ def one_row(x: Any) -> Any:
     if is_dask(x):
         raise InputError("explain takes one row that is here, not a Dask collection: x.compute()")
     check_no_path(x)
+    check_unmasked(x, "x")
     if np.ndim(x) == 1:
         return x.to_frame().T if hasattr(x, "to_frame") else np.reshape(x, (1, -1))
     if np.ndim(x) != 2 or len(x) != 1:

@@ -21,7 +21,7 @@ from unseen.estimators.matching import as_sources, cold_scores, labels_of_pairs
 from unseen.inference.relative import relative_scores
 from unseen.metrics.intervals import Interval, accuracy_draws
 from unseen.pairs.splits import cold_start_splits
-from unseen.rows.store import chosen_rows
+from unseen.rows.store import chosen_rows, store_or_array
 from unseen.support.shown import Shown
 
 
@@ -348,7 +348,7 @@ def cold_start(
     `model` has `fit_pairs` and `score_pairs`, and stays as it is.
     """
     signs = np.sign(labels_of_pairs(S, X, Y)).astype(np.int8)
-    S, X = as_sources(S)[0].vectors, np.asarray(X)
+    S, X = as_sources(S)[0].vectors, store_or_array(X)
     splits = cold_start_splits(signs, new, n_splits, random_state)
     results = (PairEvaluation.of(*cold_scores(model, S, X, signs, split)) for split in splits)
     return ColdStart(new, tuple(results))

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unseen.classes.checks import as_names
+from unseen.classes.checks import as_names, check_unmasked
 from unseen.errors import InputError, nearest
 
 
@@ -98,6 +98,7 @@ def as_relevance(
 
 def as_floats(scores: ArrayLike) -> np.ndarray:
     """Floats of any precision as they are, without a copy; whole numbers as float64."""
+    check_unmasked(scores, "scores")
     values = np.asarray(scores)
     if values.dtype.kind not in "fiub":
         raise InputError(f"scores has dtype {values.dtype}; give real numbers")

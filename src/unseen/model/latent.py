@@ -16,8 +16,11 @@ from unseen.rows.kernel import KernelFeatures
 from unseen.rows.scaling import ClassScaling, RowScaling
 from unseen.solvers.block import Ridge
 from unseen.solvers.simplex import SETS, fit_source_codes
-from unseen.support.parameters import check_number, check_positive, is_float_array
+from unseen.support.parameters import check_moderate, check_number, is_float_array
 from unseen.support.registry import register
+
+# λ and the like of a model that was trained are far from either end.
+_NUMBERS = 1e75
 
 
 @register("spaces")
@@ -209,11 +212,11 @@ class LatentModel:
         d_t, d_s = self.spaces.check(n_features, n_attributes)
         self._check_arrays(d_s, d_t, n_classes)
         for name in ("b", "away_bias"):
-            check_number(getattr(self, name), f"its {name}")
+            check_number(getattr(self, name), f"its {name}", -_NUMBERS, _NUMBERS)
         for name in ("source_shrink", "target_shrink"):
-            check_number(getattr(self, name), f"its {name}", 0)
+            check_number(getattr(self, name), f"its {name}", 0, _NUMBERS)
         for name in ("source_fit", "target_fit", "positive_weight", "negative_weight"):
-            check_positive(getattr(self, name), f"its {name}")
+            check_number(getattr(self, name), f"its {name}", 1 / _NUMBERS, _NUMBERS)
         for name, allowed in (("source_set", SETS), ("loss", LOSSES), ("link", LINKS)):
             if getattr(self, name) not in allowed:
                 raise InputError(f"its {name} must be one of {allowed}")
@@ -227,6 +230,7 @@ class LatentModel:
         for name, array in arrays.items():
             if not is_float_array(array, 2) or 0 in array.shape or array.dtype != self.W.dtype:
                 raise InputError(f"its {name} is not a table of numbers like the others")
+            check_moderate(array, f"its {name}")
         h_s, h_t = self.W.shape
         shapes = {"B": (d_s, h_s), "D": (d_t, h_t), "Zs": (n_classes, h_s)}
         if self.pulls is None:

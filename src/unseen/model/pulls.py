@@ -10,7 +10,7 @@ import numpy as np
 from unseen.errors import InputError
 from unseen.pairs.loss import pair_loss
 from unseen.rows.blocks import array_blocks
-from unseen.support.parameters import check_number, is_float_array
+from unseen.support.parameters import check_moderate, check_number, is_float_array
 from unseen.support.registry import register
 
 # Numbers that are kept of training rows (16 MB in float32), but of this many rows in any case.
@@ -81,6 +81,7 @@ class RowPulls:
             raise InputError(
                 f"what it keeps of its {self.n_rows} training rows has shape {values.shape}"
             )
+        check_moderate(values, "what it keeps of its training rows")
         check_number(self.error, "the error of what it keeps of its training rows", 0)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from unseen.classes.checks import check_unmasked
 from unseen.errors import InputError, nearest
 
 _VALUES = "labels are +1 (a match), -1 (none) and 0 (unknown)"
@@ -39,6 +40,8 @@ def pair_labels(
     Signs as int8; where pairs have weights or come more than once, signs times weights in `dtype`.
     """
     shape = (n_targets, n_sources)
+    check_unmasked(Y, "Y")
+    check_unmasked(weights, "weights")
     Y = _in_order(Y, "Y", sources, targets)
     weights = _in_order(weights, "weights", sources, targets)
     is_sparse = scipy.sparse.issparse(Y)

@@ -89,7 +89,7 @@ def checked_array(model: Any, X: Any, reset: bool = True) -> np.ndarray:
 
     check_no_path(X)
     given: Any = X
-    if isinstance(X, np.ma.MaskedArray):
+    if type(X) is not np.ndarray:
         check_unmasked(X, "X")
     with np.errstate(over="ignore"):  # beyond float64 is infinite, which is told below
         found: Any = validate_data(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from unseen.classes.checks import check_unmasked
 from unseen.errors import InputError, listed, nearest
 from unseen.rows.blocks import array_blocks
 from unseen.rows.parts import NpyPart, Part
@@ -324,6 +325,7 @@ def store_for(estimator: Any, X: RowStore, reset: bool) -> RowStore:
 
 def store_or_array(X: Any) -> Any:
     """A store as it is, other rows as an array."""
+    check_unmasked(X, "X")
     return X if isinstance(X, RowStore) else np.asarray(X)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unseen.errors import InputError
 from unseen.solvers.block import Ridge, Solution, finish, relative
 from unseen.solvers.compiled import helper, kernel
 
@@ -161,7 +162,7 @@ def quadratic(SB: np.ndarray, ridge: Ridge, code_set: str, need_inverse: bool) -
     usual = float(np.median(values[values > SINGULAR * values[-1]]))
     lift = PROXIMAL * usual if code_set == "simplex" and values[0] < PROXIMAL * usual else 0.0
     if need_inverse and code_set != "simplex" and values[0] <= SINGULAR * values[-1]:
-        raise ValueError("codes with a pair loss need λ1s > 0, or B of full column rank")
+        raise InputError("codes with a pair loss need λ1s > 0, or B of full column rank")
     lifted = values + lift
     keep = lifted > SINGULAR * lifted[-1]
     root, offset = vectors[:, keep] / np.sqrt(lifted[keep]), np.zeros(len(H))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unseen.errors import InputError
 from unseen.pairs.loss import Pairs
 from unseen.rows.blocks import row_blocks
 from unseen.rows.layout import Layout, let_go
@@ -75,7 +76,7 @@ class TargetSolver:
         self, ridge: Ridge, Q: np.ndarray, bias: float = 0.0, effort: Effort = EFFORT
     ) -> None:
         if ridge.is_singular or not ridge.phi > 0:
-            raise ValueError("codes with a pair loss need λ1t > 0, or D of full column rank")
+            raise InputError("codes with a pair loss need λ1t > 0, or D of full column rank")
         self.fit, self.bias, self.effort = ridge, float(bias), effort
         self.Q = np.asarray(Q, np.float64)
         lift = self.Q @ ridge.inverse / ridge.phi

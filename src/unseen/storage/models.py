@@ -30,8 +30,9 @@ KIND = "unseen"
 FORMAT = 2
 # Letters of a sentence that may quote what a stranger wrote.
 _LONGEST = 1000
-# What scores of single precision can be divided by.
-_TEMPERATURES = (float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max))
+# What scores of single precision can be divided by, and the most that can be taken off them.
+_LARGEST = float(np.finfo(np.float32).max)
+_TEMPERATURES = (float(np.finfo(np.float32).tiny), _LARGEST)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -162,9 +163,17 @@ def check_parts(model: Any) -> None:
     if seen.size < least or not np.array_equal(np.sort(known), parted) or not is_known:
         raise InputError("its lists of classes contradict each other")
     _check_columns(vars(model).get("feature_names_in_"), model.n_features_in_)
-    check_number(vars(model).get("seen_penalty_", 0.0), "what it takes off seen classes")
+    if "temperature_" in vars(model) and not model.fits_temperature:
+        _check_there(model, "seen_penalty_")  # one call learns both
+    penalty = vars(model).get("seen_penalty_", 0.0)
+    check_number(penalty, "what it takes off seen classes", -_LARGEST, _LARGEST)
     check_number(vars(model).get("temperature_", 1.0), "its temperature", *_TEMPERATURES)
     model._check_state()
+
+
+def _check_there(model: Any, name: str) -> None:
+    if name not in vars(model):
+        raise InputError(f"it lacks {name}, which belongs to the rest of what it has learned")
 
 
 def _check_columns(names: Any, width: int) -> None:

@@ -37,15 +37,19 @@ from unseen.errors import InputError, listed, naming, nearest
 from unseen.support import registry
 
 _MOST_SHOWN = 200
+# Products of four numbers of double precision must not overflow, nor those of two of single one.
+_LARGEST = {np.dtype(np.float64): 1e75, np.dtype(np.float32): 1e18}
 # What each parameter may be: any of the constraints of its name.
 Constraints = Mapping[str, list[Any]]
 
 
 class Number(Interval):
-    """A finite number within bounds. To scikit-learn True is a number, here it is not."""
+    """A finite number within bounds. To scikit-learn True is a number, here it is not, nor is a
+    whole number of more than 64 bits, with which numpy cannot compute."""
 
     def is_satisfied_by(self, val: Any) -> bool:
-        return not isinstance(val, bool) and super().is_satisfied_by(val)
+        is_other = isinstance(val, bool) or _is_endless(val)
+        return not is_other and super().is_satisfied_by(val)
 
     def __str__(self) -> str:
         if self.left == 0 and self.closed == "neither":
@@ -87,8 +91,14 @@ def check_values(constraints: Constraints, values: Mapping[str, Any]) -> None:
             raise InputError(f"{name} must be {words}, not {_shown(value)}") from None
 
 
+def _is_endless(value: Any) -> bool:
+    return isinstance(value, int) and value.bit_length() > 64
+
+
 def _shown(value: Any) -> str:
     """A value in one line of a message."""
+    if _is_endless(value):
+        return "a whole number of more than 64 bits"
     text = " ".join(repr(value).split())
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
@@ -121,6 +131,12 @@ def is_float_array(value: Any, n_dimensions: int) -> bool:
         and value.ndim == n_dimensions
         and value.dtype in (np.float32, np.float64)
     )
+
+
+def check_moderate(array: np.ndarray, name: str) -> None:
+    """An error if products of the numbers of such an array, which may not be empty, overflow."""
+    if max(-float(array.min()), float(array.max())) > _LARGEST[array.dtype]:
+        raise InputError(f"{name} holds numbers too large to compute with")
 
 
 Kind = TypeVar("Kind", bound="Composite")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,13 +61,35 @@ def test_a_number_that_json_lacks_is_not_written(tmp_path: Path) -> None:
     assert not log.path.exists()
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e200, "0.5", None])
-def test_a_measure_that_is_no_number_makes_no_result(value: object) -> None:
-    record = {"data": "birds", "method": "eszsl", "trial": 0, "split": "", "tuning": "default"}
+def a_result() -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "data": "birds",
+        "method": "eszsl",
+        "trial": 0,
+        "split": "",
+        "tuning": "default",
+    }
     record |= {"sources": {}, "versions": {}, "machine": {"system": "any", "cores": None}}
     record |= {"by_class": [], "parameters": {}, "generalized": None, "peak_memory_mb": None}
-    numbers = ("per_class_accuracy", "mean_average_precision", "relative_mean_average_precision")
-    record |= dict.fromkeys((*numbers, "X_mb", "seconds", "fit_seconds", "tune_seconds"), 0.5)
-    assert is_result(record)
-    for name in numbers:
-        assert not is_result(record | {name: value})
+    return record | dict.fromkeys((*MEASURES, *COSTS), 0.5)
+
+
+MEASURES = ("per_class_accuracy", "mean_average_precision", "relative_mean_average_precision")
+COSTS = ("X_mb", "seconds", "fit_seconds", "tune_seconds")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e200, "0.5", None])
+def test_a_measure_that_is_no_number_makes_no_result(value: object) -> None:
+    assert is_result(a_result())
+    for name in MEASURES:
+        assert not is_result(a_result() | {name: value})
+
+
+def test_only_known_words_make_a_result() -> None:
+    drawn = a_result() | {"most_rows": 0}
+    assert all(is_result(drawn | {"inside": word}) for word in ("", "seen", "all"))
+    assert not any(is_result(drawn | {"inside": word}) for word in ("x", "Seen", 3))
+    assert not is_result(a_result() | {"inside": "seen"}), "tables of drawn splits say of how many"
+    swept = a_result() | {"parameter": "a", "values": [1], "fixed": {}, "trials": 1, "value": 1}
+    assert all(is_result(swept | {"on": word}) for word in ("held-out", "unseen"))
+    assert not is_result(swept | {"on": "x"})

@@ -242,6 +242,41 @@ def test_a_file_of_options_that_is_wrong(
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a = " + "[" * 5000, "lie too deep inside each other"),
+        ("a = " + "{a = " * 5000, "lie too deep inside each other"),
+        ("out" + ".a" * 5000 + " = 1", "lie too deep inside each other"),
+        ("k = " + "9" * 6000, "a whole number of more than 64 bits"),
+        ("k = 0x" + "f" * 6000, "a whole number of more than 64 bits"),
+        ("[set]\nk = 0x" + "f" * 6000, "a whole number of more than 64 bits"),
+    ],
+    ids=range(6),
+)
+def test_a_file_of_options_without_end(tmp_path: Path, text: str, words: str) -> None:
+    outcome = run_unseen("fit", "digits", "--config", write_config(tmp_path, text))
+    assert_one_sentence(outcome, "run.toml: ", words)
+    assert len(outcome.err) < 500
+
+
+@pytest.mark.parametrize("text", ["json = true\n", "[check]\njson = true\n"])
+def test_errors_are_json_where_the_file_of_options_says_so(tmp_path: Path, text: str) -> None:
+    config = write_config(tmp_path, text)
+    outcome = run_unseen("check", tmp_path / "none", "--config", config)
+    assert (outcome.code, outcome.err) == (1, f"Error: {outcome.json['error']}\n")
+    outcome = run_unseen("check", "--config", config)
+    assert outcome.code == 2
+    assert "Missing argument" in outcome.json["error"]
+    assert (
+        "no option 'k'"
+        in run_unseen("check", "digits", "--config", write_config(tmp_path, f"k = 3\n{text}")).json[
+            "error"
+        ]
+    )
+    assert run_unseen("check", tmp_path / "none").out == "", "the next command is asked anew"
+
+
 def test_a_file_of_options_that_is_not_there(folder: Path, tmp_path: Path) -> None:
     outcome = run_unseen("fit", folder, "-o", tmp_path / "m", "--config", tmp_path / "absent.toml")
     assert_one_sentence(outcome, "absent.toml does not exist")

@@ -189,6 +189,14 @@ def test_a_result_that_was_changed_is_one_sentence(
             assert_one_sentence(found, "results.jsonl holds a record", "was changed")
 
 
+@pytest.mark.usefixtures("blank_figures")
+def test_an_unknown_way_to_draw_classes_is_one_sentence(measured: Path, tmp_path: Path) -> None:
+    record = json.loads((measured / "results.jsonl").read_text())
+    (tmp_path / "results.jsonl").write_text(json.dumps(record | {"inside": "x"}) + "\n")
+    found = run_unseen("report", tmp_path, "-o", tmp_path / "page")
+    assert_one_sentence(found, "results.jsonl holds a record", "was changed")
+
+
 def test_a_changed_result_is_measured_again(measured: Path, tmp_path: Path) -> None:
     record = json.loads((measured / "results.jsonl").read_text())
     log = tmp_path / "results.jsonl"
@@ -246,11 +254,22 @@ def test_streams_that_are_closed() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a system without /dev/full")
 @pytest.mark.parametrize(
-    "command", ["--version", "--help", pytest.param("datasets --json", marks=pytest.mark.slow)]
+    "command",
+    ["--version", "methods", "methods jlse", pytest.param("datasets", marks=pytest.mark.slow)],
 )
 def test_a_full_disk_is_one_sentence(command: str) -> None:
     found = by_shell(f"{command} > /dev/full")
     assert found.returncode == 1
-    assert found.stderr.decode().startswith("Error: ")
-    assert b"No space left on device" in found.stderr
-    assert found.stderr.count(b"\n") == 1
+    said = "Error: the result cannot be written: No space left on device\n"
+    assert found.stderr.decode() == said
+
+
+def test_a_file_that_cannot_be_read_keeps_its_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr("unseen.apps.cli.app", refused)
+    told = run_unseen("methods")
+    assert_one_sentence(told, f"Error: {tmp_path}: No space left on device")

@@ -26,6 +26,9 @@ _OF_SWEEPS = {"parameter": str, "values": list, "fixed": dict, "trials": int, "o
 _OF_SWEEPS |= {"value": object}
 _PERHAPS = {"inside": str, "time": str, "calibrate_seconds": _NUMBER}
 _PERHAPS |= dict.fromkeys(("budget", "most_rows", "random_classes"), _NUMBER)
+# Where there are only few words to choose among, and what a drawn split has beside.
+_WORDS = {"inside": ("", "seen", "all"), "on": ("held-out", "unseen")}
+_OF_DRAWN = {"most_rows": _NUMBER}
 _OF_CLASSES = {"name": (str, *_NUMBER), "average_precision": _NUMBER}
 _GENERAL: dict[str, Any] = {}
 _GENERAL |= dict.fromkeys(("seen", "unseen", "harmonic_mean", "ausuc"), _NUMBER)
@@ -37,7 +40,10 @@ def is_result(record: Any) -> bool:
         return False
     own = _OF_SWEEPS if "parameter" in record else _OF_JOBS
     there = {name: kind for name, kind in _PERHAPS.items() if name in record}
+    there |= _OF_DRAWN if record.get("inside") else {}
     if not _has(record, _ALWAYS | own | there) or not record["data"].strip():
+        return False
+    if any(record[name] not in words for name, words in _WORDS.items() if name in record):
         return False
     texts = [*record["versions"].values(), *record["sources"].values()]
     classes, general = record.get("by_class", []), record.get("generalized")

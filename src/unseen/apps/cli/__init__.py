@@ -20,12 +20,13 @@ import typer
 from typer.core import TyperGroup
 
 from unseen import __version__
-from unseen.apps.cli.config import configured
+from unseen.apps.cli.config import JSON_ASKED, configured
 from unseen.errors import InputError, MissingExtraError
 from unseen.support.text import visible
 
 # A message of this many letters says enough, whatever the names in it.
 _LONGEST = 2000
+_UNWRITTEN = "the result cannot be written"
 # What is raised where a command is not understood; typer has no name for it of its own.
 _NotUnderstood: Any = typer.BadParameter.__base__
 
@@ -144,12 +145,13 @@ def _shared(
 def main() -> None:
     """Run the command line; what a user can mend is one sentence, not a traceback."""
     _open_closed()
+    JSON_ASKED.set("--json" in sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a name may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     told = False
     try:
-        with _told_of_a_stop(), warnings.catch_warnings():
+        with _told_of_a_stop(), _naming_result(), warnings.catch_warnings():
             warnings.showwarning = _warn
             app(prog_name="unseen")
     except (InputError, MissingExtraError) as error:
@@ -163,6 +165,31 @@ def main() -> None:
         _flush(told)
 
 
+@contextmanager
+def _naming_result() -> Iterator[None]:
+    """An error in writing to standard output, which has no name, says what it is about."""
+    stream: Any = sys.stdout
+    calls = ("write", "flush") if isinstance(stream, TextIOWrapper) else ()
+    for name in calls:
+        setattr(stream, name, _named(getattr(stream, name)))
+    try:
+        yield
+    finally:
+        for name in calls:
+            delattr(stream, name)
+
+
+def _named(call: Callable[..., Any]) -> Callable[..., Any]:
+    def named(*given: Any) -> Any:
+        try:
+            return call(*given)
+        except OSError as error:
+            error.filename = _UNWRITTEN
+            raise
+
+    return named
+
+
 def _fail(message: str) -> NoReturn:
     message = visible(message if len(message) <= _LONGEST else f"{message[:_LONGEST]} ...")
     _tell_program(message)
@@ -172,7 +199,7 @@ def _fail(message: str) -> NoReturn:
 
 def _tell_program(message: str) -> None:
     """A program reads JSON, whatever became of the command."""
-    if "--json" in sys.argv[1:]:
+    if JSON_ASKED.get():
         with suppress(OSError):  # that it cannot be written is told once, and may be this error
             print(json.dumps({"error": message}))
 
@@ -192,7 +219,7 @@ def _flush(told: bool) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         is_gone = isinstance(error, BrokenPipeError)  # a reader that has left, as `head` does
         if not is_gone and not told:
-            _fail(f"the result cannot be written: {error.strerror or error}")
+            _fail(f"{_UNWRITTEN}: {error.strerror or error}")
 
 
 def _warn(message: Warning | str, *_: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,12 @@ from unseen.errors import InputError, listed, nearest
 from unseen.files.reading import checked_path, not_utf8
 
 _SETTINGS = "unseen.settings"
+# Tables and lists inside each other; options need four, as in [fit.set.training].
+_DEEPEST = 10
+_TOO_DEEP = "tables or lists lie too deep inside each other: no option takes such"
+_TOO_LARGE = "it holds a whole number of more than 64 bits, which no option takes"
+# Whether the command line, or the file of its options, asks for JSON: errors are told so too.
+JSON_ASKED: ContextVar[bool] = ContextVar("unseen.json", default=False)
 
 
 def settings_of_both(context: typer.Context, given: list[str] | None) -> list[str]:
@@ -27,8 +34,11 @@ def _use(context: Any, path: Path | None) -> None:
     own = tables.get(context.info_name, {})
     if not isinstance(own, dict):
         raise InputError(f"{path}: {context.info_name} must be a table of options")
+    content |= own
+    if content.get("json") is True:
+        JSON_ASKED.set(True)
     options, defaults = _options(context.command), {}
-    for key, value in (content | own).items():
+    for key, value in content.items():
         if key not in options:
             known = [*options, *(commands if isinstance(value, dict) else ())]
             raise InputError(
@@ -48,11 +58,31 @@ def _use(context: Any, path: Path | None) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(checked_path(path).read_text(encoding="utf-8"))
+        text = checked_path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(not_utf8(path)) from error
+    try:
+        content = tomllib.loads(text)
+        _check_sizes(content)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not a TOML file: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: {_TOO_DEEP}") from error
+    except ValueError as error:  # of Python, which reads no number of thousands of digits
+        raise InputError(f"{path}: {_TOO_LARGE}") from error
+    return content
+
+
+def _check_sizes(value: Any, depth: int = 0) -> None:
+    """An error for what could be read and not be shown: dotted keys nest without end, and a number
+    in hexadecimal digits may have any number of them."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    if isinstance(value, int) and value.bit_length() > 64:
+        raise ValueError
+    if isinstance(value, (dict, list)):
+        for one in value.values() if isinstance(value, dict) else value:
+            _check_sizes(one, depth + 1)
 
 
 def _options(command: Any) -> dict[str, Any]:

@@ -89,7 +89,8 @@ def predict(
     if reject is not None:
         first, p = len(beside) + 1, len(beside)
         for line in lines:
-            line[first] = line[first] if line[p] >= reject else None if json else _NONE
+            if line[p] < reject:
+                line[first : first + 2] = [None, None] if json and out is None else [_NONE, ""]
     places = [f" {k}" for k in range(1, top + 1)] if top > 1 else [""]
     header = ["row", *beside, *(f"{word}{k}" for k in places for word in ("class", "score"))]
     deliver(f"Predictions among {_among(among, model)}", header, lines, n_rows, out, json)
@@ -281,5 +282,7 @@ def _show_lines(title: str, header: list[str], lines: list[list[Any]]) -> None:
         header = [*header[:first], "classes and scores, best first"]
         for cells in rows:
             pairs = zip(cells[first::2], cells[first + 1 :: 2], strict=True)
-            cells[first:] = ["; ".join(f"{name} {score}" for name, score in pairs)]
+            # Without a score it is that none of them fits, whatever comes next.
+            named = [f"{name} {score}" for name, score in pairs]
+            cells[first:] = ["; ".join(named) if cells[first + 1] else cells[first]]
     show(title, header, rows)

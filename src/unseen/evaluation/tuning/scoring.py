@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen.classes import ClassTable
-from unseen.classes.checks import as_names
+from unseen.classes.checks import names_of_rows
 from unseen.errors import InputError
 from unseen.estimators.base import ZeroShotClassifier, check_here, labels_of
 from unseen.evaluation.tuning.results import Outcome
@@ -33,7 +33,7 @@ class TrainingData(NamedTuple):
         y = labels_of(X, y)
         if y is None:
             raise InputError("y is None: the class of every row is needed")
-        labels = as_names(np.asarray(y), "labels")
+        labels = names_of_rows(y)
         table = ClassTable.of(classes, np.unique(labels))
         table.rows(labels)
         if len(X) != labels.size:
