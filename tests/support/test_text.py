@@ -113,7 +113,7 @@ def test_masked_cells_of_pairs_and_scores_are_not_used() -> None:
         lambda: JLSE(2).fit_pairs(np.eye(2), np.eye(2), masked),
         lambda: metrics.mean_average_precision(["a", "b"], masked, ["a", "b"]),
     ):
-        with pytest.raises(InputError, match="(has|have) 1 masked cell: fill or drop them first"):
+        with pytest.raises(InputError, match=r"(has|have) 1 masked cell: fill or drop them first"):
             call()
 
 
